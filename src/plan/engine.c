@@ -134,7 +134,8 @@ bool plan_base_leaves(const struct plan *plan, enum weight_part part)
            names_part(&plan->precision.plain, part);
 }
 
-/* Auto: as the model's own checkpoint, if these are its formats. */
+/* Auto: as the model's own checkpoint, if these are its formats; of a model published in 16
+ * bits as all its quantised checkpoints. */
 enum dtype plan_part_format(const struct plan *plan, enum weight_part part)
 {
     const struct precision *p = &plan->precision;
@@ -145,7 +146,8 @@ enum dtype plan_part_format(const struct plan *plan, enum weight_part part)
         return DTYPE_BF16;
     if (!names_part(&p->plain, PART_AUTO))
         return names_part(&p->plain, part) ? p->plain_format : p->weights;
-    if (model->checkpoint == p->weights && model->plain.n)
+    bool published = model->checkpoint == p->weights || model->checkpoint == DTYPE_NONE;
+    if (published && model->plain.n)
         return names_part(&model->plain, part) ? model->plain_format : p->weights;
     return left_wide(plan, part) ? DTYPE_BF16 : p->weights;
 }
@@ -482,7 +484,7 @@ uint64_t engine_cache_block(const struct plan *plan)
         return 1;
     if (plan->model.attention.kind == ATTENTION_SHARED_KV)
         return 256;
-    if (plan_has_blocks(plan))
+    if (plan_has_blocks(plan) && !plan->model.indexer.pooled)
         return plan->model.indexer.block;
     if (plan->stack.kind == STACK_SGLANG)
         return plan->model.indexer.heads ? 64 : 1;

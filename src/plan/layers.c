@@ -279,6 +279,11 @@ uint64_t model_stream_mixes(const struct model *model)
     return model->residual_identity ? 2 * n : n * (n + 2);
 }
 
+uint64_t model_layer_norms(const struct model *model)
+{
+    return model->residual_rank ? 0 : model->norms_per_layer;
+}
+
 static uint64_t own_or(uint64_t own, uint64_t other)
 {
     return own ? own : other;
@@ -387,6 +392,13 @@ bool plan_borrows(const struct plan *plan)
 bool plan_embeds_layers(const struct plan *plan)
 {
     return plan->model.layer_embedding.width > 0;
+}
+
+enum dtype plan_ngram_format(const struct plan *plan)
+{
+    enum dtype weights = plan->precision.weights, said = plan->model.ngram.format;
+    bool eight = weights == DTYPE_FP8 || weights == DTYPE_FP8_BLOCK;
+    return said != DTYPE_NONE ? said : eight ? DTYPE_FP8 : DTYPE_BF16;
 }
 
 bool plan_borrows_or_embeds(const struct plan *plan)

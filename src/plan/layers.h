@@ -115,6 +115,10 @@ bool model_has_network_norm(const struct model *model);
 /* Width of the rows that routed experts read and write: the hidden size, or the latent one. */
 uint64_t model_row_width(const struct model *model);
 
+/* Norms of width hidden that a layer has: none where the gates of copies of the residual norm
+ * what they weigh. */
+uint64_t model_layer_norms(const struct model *model);
+
 /* Whether layers with this mixer have an indexer of their own: full attention of latents, csa
  * and blocks, where the model has one. */
 bool model_has_indexer(const struct model *model, enum mixer mixer);
@@ -156,6 +160,8 @@ bool plan_borrows(const struct plan *plan);
 /* Whether the layers have embeddings of their own; or that, or the former. */
 bool plan_embeds_layers(const struct plan *plan);
 bool plan_borrows_or_embeds(const struct plan *plan);
+/* The format of tables of n-grams. */
+enum dtype plan_ngram_format(const struct plan *plan);
 /* Width of the dense network of layers with this mixer. */
 uint64_t model_dense_width(const struct model *model, enum mixer mixer);
 /* Whether prediction modules are part of the run. */

@@ -355,6 +355,8 @@ uint64_t mixer_whole(const struct model *model, enum mixer mixer, bool *overflow
                    ? checked_mul3(low_rank_gates(&model->linear), model->linear.rank,
                                   model->hidden, overflow)
                    : 0;
+    if (mixer == MIXER_BLOCKS && model->indexer.pooled)
+        return mixer_indexer_matrices(model, mixer, overflow);
     if (mixer == MIXER_BLOCKS) /* its queries go with the heads that they choose for */
         return checked_mul(model->indexer.head_dim, model->hidden, overflow);
     if (mixer == MIXER_NONE)
@@ -424,6 +426,8 @@ static uint64_t indexer_scores(const struct model *model, enum mixer mixer,
     uint64_t ratio = mixer_ratio(model, mixer), pool = model_index_pool(model);
     if (!model_has_indexer(model, mixer))
         return 0;
+    if (mixer == MIXER_BLOCKS && model->indexer.pooled)
+        ratio = model->indexer.block;
     return checked_mul3(model->indexer.heads, model->indexer.head_dim,
                         sequence_length / (ratio ? ratio : pool), overflow);
 }

@@ -85,6 +85,18 @@ static struct params_part count_block_sums(const struct model *model)
     return (struct params_part){.norms = model->residual_block ? 2 * model->hidden : 0};
 }
 
+/* Of gates of a rank: copies, each normed, [n H, r] and [r, n H], which weigh them, and
+ * [n H, added], by how much a result is added to each (transformers
+ * qwen4_exp/modular_qwen4_exp.py, Qwen4ExpTextGatedResidual). */
+static struct params_part count_gates(const struct model *model, uint64_t added, bool *overflow)
+{
+    uint64_t wide = checked_mul(model->residual_streams, model->hidden, overflow);
+    uint64_t columns =
+        checked_add(checked_mul(2, model->residual_rank, overflow), added, overflow);
+    return (struct params_part){.matrices = checked_mul(wide, columns, overflow),
+                                .norms = wide};
+}
+
 /* Of n copies of the residual: what a mixer or network reads is weighed out of them by n
  * numbers of a token, its result added by n, and the copies are mixed by n^2: a matrix [n H,
  * n^2 + 2 n] with a bias and three scales (layer-kinds.md 1.8). Where they are not mixed these
@@ -94,6 +106,8 @@ static struct params_part count_streams(const struct model *model, bool *overflo
     uint64_t n = model->residual_streams, mixes = model_stream_mixes(model);
     if (n <= 1)
         return count_block_sums(model);
+    if (model->residual_rank)
+        return count_gates(model, n, overflow);
     return (struct params_part){
         .matrices = checked_mul3(mixes, n, model->hidden, overflow),
         .biases = checked_add(mixes, model->residual_identity ? 2 : 3, overflow)};
@@ -106,6 +120,8 @@ static struct params_part count_streams_end(const struct model *model, bool *ove
         return count_block_sums(model);
     if (model->residual_mean)
         return (struct params_part){0};
+    if (model->residual_rank)
+        return count_gates(model, 0, overflow);
     return (struct params_part){.matrices = checked_mul3(n, n, model->hidden, overflow),
                                 .biases = n + 1};
 }
@@ -124,6 +140,23 @@ static void count_layer_embeddings(const struct model *model, struct params *p, 
     p->layer_inputs.matrices = checked_mul(all, model->hidden, overflow);
     p->layer_inputs.norms = width;
     p->layer_table = checked_mul(model->layer_embedding.vocab, all, overflow);
+}
+
+/* Of n-grams: beside the table a key of every copy and a value, three norms of the copies and a
+ * convolution of their columns (the same, Qwen4ExpTextPLELayer). */
+static void count_ngrams(const struct model *model, struct params *p, bool *overflow)
+{
+    const struct ngram *g = &model->ngram;
+    uint64_t n = model->residual_streams, wide = checked_mul(n, model->hidden, overflow);
+    if (!g->tables)
+        return;
+    uint64_t both = checked_mul3(g->width, n + 1, model->hidden, overflow);
+    uint64_t taps = checked_mul(wide, g->conv, overflow);
+    p->ngrams.matrices = checked_mul(g->tables, both, overflow);
+    p->ngrams.norms = checked_mul3(g->tables, 3, wide, overflow);
+    p->ngrams.biases = checked_mul(g->tables, taps, overflow);
+    p->ngram_table = checked_mul(checked_mul(g->tables, g->rows, overflow),
+                                 g->heads ? g->width / g->heads : 0, overflow);
 }
 
 uint64_t params_stream_sites(enum layer_kind kind)
@@ -162,9 +195,20 @@ static struct params_part layer_of(const struct params *params, enum layer_kind 
     return sum;
 }
 
+/* A norm of a prediction module's embedding, one of hidden states and one before the head; of
+ * gated copies of the residual the hidden states are all copies, and what makes one of them
+ * stands before the head. */
+static struct params_part count_module_ends(const struct model *model, bool *overflow)
+{
+    if (!model->residual_rank)
+        return count_norms(model, 3, overflow);
+    struct params_part sum = count_norms(model, 1 + model->residual_streams, overflow);
+    part_add(&sum, count_streams_end(model, overflow), 1, overflow);
+    return sum;
+}
+
 /* A prediction module: a layer (of both parts), the [2 H, H] projection of hidden state and
- * embedding, a norm on each of the two and one before the head. Embedding and head are the
- * model's. */
+ * embedding, and norms. Embedding and head are the model's. */
 static struct params_part mtp_module(const struct model *model, const struct params *params,
                                      uint64_t experts, bool *overflow)
 {
@@ -172,7 +216,7 @@ static struct params_part mtp_module(const struct model *model, const struct par
     if (model->mtp_plain)
         own.streams = (struct params_part){0};
     struct params_part sum = layer_of(&own, model_mtp_kind(model), experts, overflow);
-    part_add(&sum, count_norms(model, 3, overflow), 1, overflow);
+    part_add(&sum, params->module_ends, 1, overflow);
     if (model_has_parts(model)) /* its mixer and its network are two layers of the others */
         part_add(&sum, params->layer_norms, 1, overflow);
     sum.matrices = checked_add(
@@ -189,6 +233,7 @@ static struct params_part count_model(const struct model *model, const struct pa
     part_add(&sum, params->final_norm, 1, overflow);
     part_add(&sum, params->streams_end, 1, overflow);
     part_add(&sum, params->layer_inputs, 1, overflow);
+    part_add(&sum, params->ngrams, 1, overflow);
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (params->layers[k])
             part_add(&sum, layer_of(params, (enum layer_kind)k, experts, overflow),
@@ -250,6 +295,7 @@ static void count_parts(const struct model *model, struct params *p, bool *overf
     p->borrow_mlp =
         count_mlp(model, model_dense_width(model, MIXER_BORROW), model->mlp_bias, overflow);
     count_layer_embeddings(model, p, overflow);
+    count_ngrams(model, p, overflow);
     p->expert =
         count_network(model, model_row_width(model), moe->intermediate, moe->bias, overflow);
     p->latent.matrices = checked_mul3(2, model->hidden, moe->latent_size, overflow);
@@ -260,9 +306,10 @@ static void count_parts(const struct model *model, struct params *p, bool *overf
         p->shared.matrices = checked_add(p->shared.matrices, model->hidden, overflow);
     p->images = count_images(model, overflow);
     p->residual = count_mlp(model, model->residual_intermediate, false, overflow);
-    p->layer_norms = count_norms(model, model->norms_per_layer, overflow);
+    p->layer_norms = count_norms(model, model_layer_norms(model), overflow);
     p->layer_norms.biases = checked_add(p->layer_norms.biases, model->layer_scale, overflow);
-    p->final_norm = count_norms(model, 1, overflow);
+    p->final_norm = count_norms(model, !model->residual_rank, overflow);
+    p->module_ends = count_module_ends(model, overflow);
     p->streams = count_streams(model, overflow);
     p->streams_end = count_streams_end(model, overflow);
     count_layers(model, p);
@@ -297,10 +344,11 @@ void params_count(const struct model *model, struct params *params)
                             &overflow);
     uint64_t ends = checked_add(p.encoder_embedding, p.encoder_projector, &overflow);
     uint64_t encoder = checked_add(p.encoder.matrices, ends, &overflow);
-    encoder = checked_add(encoder, p.layer_table, &overflow);
+    uint64_t tables = checked_add(p.layer_table, p.ngram_table, &overflow);
+    encoder = checked_add(encoder, tables, &overflow);
     p.matrices = checked_add(all.matrices, encoder, &overflow);
     p.parameters = checked_add(part_total(all, &overflow), params_encoder(&p), &overflow);
-    p.parameters = checked_add(p.parameters, p.layer_table, &overflow);
+    p.parameters = checked_add(p.parameters, tables, &overflow);
     p.active_matrices = used.matrices;
     p.active = used.matrices - (model_ties_head(model) ? 0 : p.embedding);
     p.overflow = overflow;

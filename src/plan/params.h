@@ -40,11 +40,15 @@ struct params {
     struct params_part layer_input;  /* one layer: what it does with its own embeddings */
     struct params_part layer_inputs; /* before all: what projects the tokens to these */
     uint64_t layer_table;            /* [vocab, layers x width] of them */
+    struct params_part ngrams;       /* all layers with n-grams, beside their tables */
+    uint64_t ngram_table;            /* all their tables */
     struct params_part streams;      /* one mixer or network: its hyper-connections */
     struct params_part streams_end;  /* before the head: those that make one of all */
     struct params_part final_norm;
-    struct params_part mtp;     /* all multi-token prediction modules; 0 unless enabled */
-    struct params_part encoder; /* all its layers */
+    struct params_part module_ends; /* norms of a prediction module beside its layer, and what
+                                       makes one of its gated copies */
+    struct params_part mtp;         /* all multi-token prediction modules; 0 unless enabled */
+    struct params_part encoder;     /* all its layers */
     uint64_t encoder_embedding, encoder_projector; /* as the model states them; the first with
                                                       the audio encoder */
 

@@ -63,6 +63,7 @@ struct indexer {
     uint64_t heads, head_dim, top_k; /* heads 0: none */
     uint64_t block;                  /* layers of type blocks */
     uint64_t pool; /* mla: tokens whose keys are weighed into one, and chosen together */
+    bool pooled;   /* a block has one key, and all heads one choice (Qwen3.8-Flash-Next) */
 };
 
 /* What turns images into tokens of the model: layers of bidirectional attention over patches,
@@ -85,6 +86,17 @@ struct encoder {
 struct layer_embedding {
     uint64_t width; /* of a token in one layer; 0: none */
     uint64_t vocab; /* rows of its table */
+};
+
+/* Embeddings of hashed n-grams that a layer adds to every copy of the residual, gated and
+ * behind a convolution over earlier tokens (Qwen3.8-Flash-Next: PLE). */
+struct ngram {
+    uint64_t tables;    /* layers that have one, on the first stage; 0: none */
+    uint64_t rows;      /* of a table, of all heads */
+    uint64_t heads;     /* rows that a token reads */
+    uint64_t width;     /* values of a token: of all its rows */
+    uint64_t conv, gap; /* taps of the convolution, and tokens from one to the next */
+    enum dtype format;  /* of tables; none: 8 bits where the weights have them, else 16 */
 };
 
 struct router {
@@ -139,6 +151,8 @@ struct model {
     uint64_t residual_streams; /* copies of the residual that hyper-connections mix */
     bool residual_identity;  /* these are read and added to, not mixed with each other (Hy4) */
     bool residual_mean;      /* the head reads their mean, not a weighed sum (GLM-5.3-Flash) */
+    uint64_t residual_rank;  /* of the gates that weigh them (Qwen3.8-Flash-Next); 0: weights
+                                of the copies, which are mixed as well (DeepSeek-V4) */
     uint64_t residual_block; /* layers whose sum attention residuals keep; 0: none (Kimi-K3) */
     bool side_by_side;       /* a network reads what its mixer does, both are added at once */
     bool norm_bias;          /* norms have a bias beside the weight (LayerNorm: Phi-3.5-MoE) */
@@ -158,6 +172,7 @@ struct model {
     struct indexer indexer;
     struct encoder encoder;
     struct layer_embedding layer_embedding;
+    struct ngram ngram;
     struct model_moe moe;
 };
 
@@ -520,6 +535,7 @@ struct memory {
     uint64_t offload_in_group;     /* of them the last, which are */
     uint64_t offload_ahead;        /* layers that have room on the device to come into */
     uint64_t host_experts;         /* SGLang: routed ones of a layer multiplied by the CPU */
+    bool ngram_host;               /* vLLM: tables of n-grams are in host memory */
     uint64_t weight_offload_bytes; /* of a rank's layers that an engine keeps in host memory */
     uint64_t host_cache_bytes;     /* of a second cache in host memory, per rank */
     double host_cache_ratio;       /* the same as a multiple of the pool */

@@ -19,6 +19,7 @@
 #define ENCODER                                                                                \
     "model.encoder.layers=2 model.encoder.hidden=8 model.encoder.heads=2 "                     \
     "model.encoder.intermediate=16"
+#define NGRAMS "model.ngram.tables=1 stack=generic workload.mode=decode "
 #define SHARED_KV                                                                              \
     "model.attention.kind=shared_kv model.attention.kv_heads=0 model.attention.head_dim=8 "    \
     "model.attention.q_lora_rank=8 model.attention.o_groups=4 model.attention.o_lora_rank=8 "  \
@@ -88,6 +89,28 @@ static const struct rule_case cases[] = {
      "o_lora_rank is 0, it must be larger", "kind shared_kv needs it"},
     {"o-groups-divide-heads", SHARED_KV "model.attention.o_groups=3", SHARED_KV,
      "heads 8 is not divisible by o_groups 3", "kind shared_kv projects groups of heads down"},
+    {"residual-rank-of-streams", "model.residual_rank=4",
+     "model.residual_rank=4 model.residual_streams=2 stack=generic workload.mode=decode",
+     "residual_rank without copies of the residual",
+     "set model.residual_streams, or leave residual_rank out"},
+    {"residual-rank-alone",
+     "model.residual_rank=4 model.residual_streams=2 model.residual_mean=true stack=generic "
+     "workload.mode=decode",
+     "model.residual_rank=4 model.residual_streams=2 stack=generic workload.mode=decode",
+     "residual_rank with residual_mean: not modelled", "set model.residual_mean to false"},
+    {"ngram-rows", NGRAMS "model.ngram.heads=4 model.ngram.width=8",
+     NGRAMS "model.ngram.heads=4 model.ngram.width=8 model.ngram.rows=9",
+     "rows is 0, it must be larger", "the model has tables of n-grams"},
+    {"ngram-heads", NGRAMS "model.ngram.rows=9 model.ngram.width=8",
+     NGRAMS "model.ngram.rows=9 model.ngram.width=8 model.ngram.heads=4",
+     "heads is 0, it must be larger", "the model has tables of n-grams"},
+    {"ngram-width", NGRAMS "model.ngram.rows=9 model.ngram.heads=4",
+     NGRAMS "model.ngram.rows=9 model.ngram.heads=4 model.ngram.width=8",
+     "width is 0, it must be larger", "the model has tables of n-grams"},
+    {"ngram-heads-divide-width",
+     NGRAMS "model.ngram.rows=9 model.ngram.heads=4 model.ngram.width=9",
+     NGRAMS "model.ngram.rows=9 model.ngram.heads=4 model.ngram.width=8",
+     "ngram width 9 is not divisible by heads 4", "every head reads a row of its part"},
     {"residual-block-alone", "model.residual_block=2 model.residual_streams=2",
      "model.residual_block=2", "residual_block with residual_streams is not modelled",
      "leave residual_block out"},
@@ -157,6 +180,12 @@ static const struct rule_case cases[] = {
     {"blocks-need-indexer", BLOCKS " model.indexer.heads=2", BLOCKS,
      "indexer heads 2 is not kv_heads 4",
      "in layers of type blocks every group of queries has its own choice"},
+    {"pooled-blocks-need-indexer", BLOCKS " model.indexer.pooled=true model.indexer.heads=0",
+     BLOCKS " model.indexer.pooled=true", "indexer heads is 0, it must be larger",
+     "layer_types names blocks layers"},
+    {"pooled-keys-share-a-block", BLOCKS " model.indexer.pooled=true model.indexer.head_dim=10",
+     BLOCKS " model.indexer.pooled=true model.indexer.head_dim=8",
+     "indexer head_dim 10 is not divisible by indexer block 4", "a block has one key"},
     {"blocks-size", BLOCKS " model.indexer.block=0", BLOCKS,
      "indexer block is 0, it must be larger", "layer_types names blocks layers"},
     {"blocks-are-whole", BLOCKS " model.indexer.top_k=18", BLOCKS,

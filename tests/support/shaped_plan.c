@@ -210,6 +210,7 @@ static void draw_kimi(struct rng *rng, struct plan *plan)
 /* Layers that choose blocks, in a quarter of the plans of stacks that have them. */
 static void choose_blocks(struct rng *rng, struct plan *plan)
 {
+    enum stack_kind stack = plan->stack.kind;
     static const enum stack_kind stacks[] = {STACK_GENERIC, STACK_FSDP,   STACK_DEEPSPEED,
                                              STACK_VLLM,    STACK_SGLANG, STACK_HOST};
     struct model *model = &plan->model;
@@ -219,7 +220,9 @@ static void choose_blocks(struct rng *rng, struct plan *plan)
     if (rng_below(rng, 4) || !has || model->attention.kind != ATTENTION_GQA)
         return;
     model->layer_types = (struct enum_list){2, {LAYER_FULL, LAYER_BLOCKS}};
-    model->indexer = (struct indexer){model->attention.kv_heads, 8, 4, 2, 1};
+    bool pooled = stack != STACK_HOST && rng_below(rng, 2);
+    model->indexer =
+        (struct indexer){pooled ? 3 : model->attention.kv_heads, 8, 4, 2, 1, pooled};
 }
 
 /* Attention residuals in blocks of one to three layers, in three of eight plans that may have
@@ -361,6 +364,29 @@ static void join_replicas(struct rng *rng, struct plan *plan)
         *plan = joined;
 }
 
+/* Gated copies of the residual, n-grams or both, in a quarter of the plans that may have them.
+ */
+static void gate_copies(struct rng *rng, struct plan *plan)
+{
+    struct plan gated = *plan;
+    enum stack_kind stack = plan->stack.kind;
+    bool gates = rng_below(rng, 2), adds = !gates || rng_below(rng, 2);
+    uint64_t tables = 1 + rng_below(rng, 2);
+    char text[RULE_TEXT], hint[RULE_TEXT];
+    if (rng_below(rng, 4) || plan->workload.mode == MODE_TRAIN ||
+        plan->model.attention.kind == ATTENTION_SHARED_KV ||
+        (stack != STACK_GENERIC && stack != STACK_VLLM && stack != STACK_SGLANG))
+        return;
+    if (gates) {
+        gated.model.residual_streams = 2;
+        gated.model.residual_rank = 3;
+    }
+    if (adds)
+        gated.model.ngram = (struct ngram){tables, 101, 4, 8, 3, 2, DTYPE_NONE};
+    if (!rule_check(&gated, text, hint))
+        *plan = gated;
+}
+
 /* A head of a few labels in place of the vocabulary's, in a quarter of the plans that may have
  * one. */
 static void score_tokens(struct rng *rng, struct plan *plan)
@@ -385,7 +411,7 @@ static bool is_refused(const struct plan *plan)
 bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
 {
     enum { DRAWS = 400, PASSES = 2 };
-    struct rng rng, layers, kimi, blocks, borrow, both, shape, scores, copies,
+    struct rng rng, layers, kimi, blocks, borrow, both, shape, scores, gates, copies,
         joined; /* apart: what layers there are moves no other draw */
     rng_init(&rng, draws_seed(seed), stack, 0, 0, 0);
     rng_init(&joined, draws_seed(seed), stack, 2, 0, 0);
@@ -396,7 +422,8 @@ bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
     rng_init(&shape, draws_seed(seed), stack, 8, 0, 0);
     rng_init(&both, draws_seed(seed), stack, 9, 0, 0);
     rng_init(&scores, draws_seed(seed), stack, 10, 0, 0);
-    rng_init(&copies, draws_seed(seed), stack, 11, 0, 0);
+    rng_init(&gates, draws_seed(seed), stack, 11, 0, 0);
+    rng_init(&copies, draws_seed(seed), stack, 12, 0, 0);
     for (unsigned i = 0; i < DRAWS; i++) {
         base(&rng, &layers, &kimi, &blocks, &borrow, stack, plan);
         attend_beside(&both, plan);
@@ -409,6 +436,7 @@ bool plan_shaped(struct plan *plan, enum stack_kind stack, uint64_t seed)
             draw(&rng, &choices[j % (sizeof choices / sizeof *choices)], plan);
         join_replicas(&joined, plan);
         score_tokens(&scores, plan);
+        gate_copies(&gates, plan);
         if (!is_refused(plan))
             return true;
     }

@@ -239,13 +239,14 @@ static void sets_are_refused_by_name(void **state)
          "keys of 'model' are: name, layers, dense_layers, moe_every, layer_types, hidden, "
          "side_by_side, dense_intermediate, residual_intermediate, vocab, "
          "tied_embeddings, labels, mtp_layers, "
-         "mtp_enabled, mtp_window, mtp_dense, mtp_first, mtp_plain, "
-         "norms_per_layer, residual_block, "
-         "residual_streams, residual_identity, residual_mean, norm_bias, mlp_bias, "
+         "mtp_enabled, mtp_window, mtp_dense, mtp_first, mtp_plain, norms_per_layer, "
+         "residual_block, "
+         "residual_streams, residual_identity, residual_mean, residual_rank, norm_bias, "
+         "mlp_bias, "
          "layer_scale, head_bias, max_position, rotary, rotary_beside, rotary_table, "
          "checkpoint, "
          "plain, plain_format, borrow_intermediate, attention, "
-         "window, linear, indexer, layer_embedding, encoder, moe"},
+         "window, linear, indexer, layer_embedding, ngram, encoder, moe"},
         {"model={layers: 3}", "missing in the model: 'hidden', 'vocab', 'attention.heads'", ""},
         {"memory.fraction=&a 0.9", "anchor 'a' is not supported",
          "write the value out wherever it is used"},

@@ -229,6 +229,16 @@ static const char *title_of(const struct search_view *view)
     return titles[view->objective];
 }
 
+/* The Pareto set without layouts that are slower and print the same GiB: as many as shown. */
+static size_t pareto_shown(const struct search_result *r, struct search_hit shown[PARETO_SHOWN])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_pareto && n < PARETO_SHOWN; i++)
+        if (!n || (double)(shown[n - 1].total_bytes - r->pareto[i].total_bytes) > 0.01 * GIB)
+            shown[n++] = r->pareto[i];
+    return n;
+}
+
 static enum status print_text(const struct search_view *view, struct err *err)
 {
     const struct search_result *r = view->result;
@@ -243,9 +253,10 @@ static enum status print_text(const struct search_view *view, struct err *err)
     TRY(print_hits(view, r->best, r->n_best, err));
     print_shared(view, r->best, r->n_best);
     fputs("\nless memory for more time (Pareto set)\n", out);
-    size_t shown = r->n_pareto < PARETO_SHOWN ? r->n_pareto : PARETO_SHOWN;
-    TRY(print_hits(view, r->pareto, shown, err));
-    print_shared(view, r->pareto, shown);
+    struct search_hit pareto[PARETO_SHOWN];
+    size_t shown = pareto_shown(r, pareto);
+    TRY(print_hits(view, pareto, shown, err));
+    print_shared(view, pareto, shown);
     if (shown < r->n_pareto)
         fprintf(out, "and %zu more, down to %.2f GiB: --format csv lists all\n",
                 r->n_pareto - shown, (double)r->pareto[r->n_pareto - 1].total_bytes / GIB);

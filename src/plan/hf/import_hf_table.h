@@ -166,6 +166,8 @@ enum status import_finish_glm5_next(const struct node *config, struct model *mod
                                     struct err *err);
 enum status import_finish_hy_v4(const struct node *config, struct model *model,
                                 struct err *err);
+enum status import_finish_qwen4(const struct node *config, struct model *model,
+                                struct err *err);
 enum status import_finish_kimi(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_lightning(const struct node *config, struct model *model,
                                     struct err *err);

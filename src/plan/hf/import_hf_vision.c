@@ -439,13 +439,13 @@ static void step3p7(struct vision *v, struct encoder *e)
 }
 
 static const struct {
-    const char *names[10];
+    const char *names[12];
     void (*read)(struct vision *v, struct encoder *e);
     const char *prefix; /* of the keys of its layers */
 } encoders[] = {
     {{"qwen3_vl", "qwen3_vl_moe", "qwen3_vl_vision", "qwen3_vl_moe_vision", "qwen3_5",
       "qwen3_5_moe", "qwen3_5_vision", "qwen3_5_moe_vision", "qwen3_omni_moe_vision_encoder",
-      NULL},
+      "qwen4_exp", "qwen4_exp_vision", NULL},
      qwen3_vl,
      ""},
     {{"qwen2_5_vl", "qwen2_5_vl_vision", NULL}, qwen2_5_vl, ""},

@@ -45,8 +45,6 @@ const struct import_refusal import_refusals[] = {
     {"Nllb", "an encoder and a decoder"},
     {"openai_privacy_filter", "attention in both directions and labels for words"},
     {"OpenAIPrivacyFilter", "attention in both directions and labels for words"},
-    {"qwen4_exp", "hyper-connections and tables of n-grams"},
-    {"Qwen4Exp", "hyper-connections and tables of n-grams"},
     {"switch_transformers", "an encoder and a decoder"},
     {"SwitchTransformers", "an encoder and a decoder"},
     {"unlimited_ocr", "experts without latent attention behind two encoders"},

@@ -36,6 +36,32 @@ static const struct import_field delta_experts[] = {
     BOOL(moe.router.normalize, "norm_topk_prob", "true"),
 };
 
+/* The layers of Qwen3.5 between gated copies of the residual, with chosen blocks of keys and
+ * n-grams: import_hf_ngram.c. Absent keys are those of Qwen4ExpTextConfig. */
+static const struct import_field qwen4[] = {
+    COUNT(residual_streams, "hc_count", "4"),
+    COUNT(residual_rank, "hc_lowrank", "320"),
+    COUNT(mtp_layers, "mtp_num_hidden_layers", "0"),
+    COUNT(indexer.heads, "indexer_n_heads", "0"),
+    COUNT(indexer.head_dim, "indexer_head_dim", "0"),
+    COUNT(indexer.top_k, "indexer_budget", "0"),
+    COUNT(indexer.block, "indexer_compress_ratio", "0"),
+    COUNT(ngram.width, "ple_embed_dim", "0"),
+    COUNT(ngram.conv, "ple_conv_kernel_size", "4"),
+    WORD(ngram.format, "ple_embedding_dtype", "none", import_formats),
+    KNOWN("indexer_kv_heads"), /* one */
+    KNOWN("ple_layer_ids"),
+    KNOWN("ngram_size"),
+    KNOWN("heads_per_ngram"),
+    KNOWN("ngram_vocab_size_base"),
+    KNOWN("make_ngram_vocab_size_divisible_by"),
+    KNOWN("split_ngram_parts"),
+    KNOWN("seed"),
+    KNOWN("output_gate_type"),
+    KNOWN("mtp"),
+    KNOWN("mtp_use_dedicated_embeddings"),
+};
+
 /* Of Kimi-K3 what the text model of that name has besides. Source of names: vLLM
  * vllm/models/kimi_k3. */
 static const struct import_field kimi_linear[] = {
@@ -291,6 +317,11 @@ static const struct import_family families[] = {
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(delta_net),
       FIELDS(delta_experts)},
      import_finish_qwen3_next},
+    {{"qwen4_exp", "qwen4_exp_text", "Qwen4ExpForCausalLM", "Qwen4ExpForConditionalGeneration",
+      NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(delta_net),
+      FIELDS(delta_experts), FIELDS(qwen4)},
+     import_finish_qwen4},
     {{"qwen3_5", "qwen3_5_text", "Qwen3_5ForCausalLM", "Qwen3_5ForConditionalGeneration", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(delta_net),
       FIELDS(delta_dense)},

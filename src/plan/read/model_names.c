@@ -140,6 +140,8 @@ static const struct model_name {
     {"qwen3.5-27b", "qwen3.5-27b", NULL, "qwen3_5 27B", NULL, "Qwen/Qwen3.5-27B", NULL},
     {"qwen3.5-27b", "qwen3.6-27b", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"qwen3.5-27b", "qwen3.8-27b", NULL, NULL, NULL, NULL, NULL},
+    {"qwen3.8-flash-next", "qwen3.8-flash-next", NULL, NULL, NULL, "Qwen/Qwen3.8-Flash-Next",
+     NULL},
     {"gemma-3-27b", "gemma-3-27b", "gemma3-27b", NULL, NULL, "google/gemma-3-27b-it", NULL},
     {"gemma-4-26b-a4b", "gemma-4-26b-a4b", "gemma4-26b", NULL, NULL,
      "google/gemma-4-26B-A4B-it", NULL},

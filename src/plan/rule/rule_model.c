@@ -129,6 +129,21 @@ static bool has_pool(const struct plan *plan)
     return model_index_pool(&plan->model) > 1;
 }
 
+static bool chooses_pooled(const struct plan *plan)
+{
+    return plan_has_blocks(plan) && plan->model.indexer.pooled;
+}
+
+static bool chooses_by_groups(const struct plan *plan)
+{
+    return plan_has_blocks(plan) && !plan->model.indexer.pooled;
+}
+
+static bool has_pooled_block(const struct plan *plan)
+{
+    return chooses_pooled(plan) && has_block(plan);
+}
+
 static uint64_t window_kv_heads(const struct plan *plan)
 {
     return model_attention(&plan->model, MIXER_WINDOW).kv_heads;
@@ -370,11 +385,26 @@ static const struct rule rules[] = {
     {.name = "blocks-need-indexer",
      .key = "model.indexer.heads",
      .shape = RULE_EQUAL,
-     .applies = plan_has_blocks,
+     .applies = chooses_by_groups,
      .a = MEMBER("indexer heads", model.indexer.heads),
      .b = MEMBER("kv_heads", model.attention.kv_heads),
      .hint = "in layers of type blocks every group of queries has its own choice",
      .also = {"model.layer_types", "model.attention.kv_heads"}},
+    {.name = "pooled-blocks-need-indexer",
+     .key = "model.indexer.heads",
+     .shape = RULE_POSITIVE,
+     .applies = chooses_pooled,
+     .a = MEMBER("indexer heads", model.indexer.heads),
+     .hint = "layer_types names blocks layers",
+     .also = {"model.layer_types", "model.indexer.pooled"}},
+    {.name = "pooled-keys-share-a-block",
+     .key = "model.indexer.head_dim",
+     .shape = RULE_DIVIDES,
+     .applies = has_pooled_block,
+     .a = MEMBER("indexer head_dim", model.indexer.head_dim),
+     .b = MEMBER("indexer block", model.indexer.block),
+     .hint = "a block has one key",
+     .also = {"model.indexer.block", "model.indexer.pooled"}},
     {.name = "blocks-size",
      .key = "model.indexer.block",
      .shape = RULE_POSITIVE,

@@ -1,6 +1,8 @@
 /* What must hold of layers whose parts are put together in other ways: queries of a low rank,
  * choices that compute nothing, experts added behind the next layer, networks beside their
- * mixers. */
+ * mixers, gates of copies of the residual, embeddings of n-grams. */
+#include <stddef.h>
+
 #include "plan/derive.h"
 #include "plan/layers.h"
 #include "plan/rule/rule_parts.h"
@@ -130,6 +132,34 @@ static bool side_by_side_broken(const struct plan *plan, char *text, char *hint)
     return NAMES_OTHER(others, "networks beside their mixers");
 }
 
+static bool has_residual_rank(const struct plan *plan)
+{
+    return plan->model.residual_rank > 0;
+}
+
+static bool residual_rank_broken(const struct plan *plan, char *text, char *hint)
+{
+    rule_say(text, "residual_rank without copies of the residual");
+    rule_say(hint, "set model.residual_streams, or leave residual_rank out");
+    return plan->model.residual_streams <= 1;
+}
+
+static bool gates_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct model *model = &plan->model;
+    const struct other others[] = {
+        {model->residual_identity, "residual_identity", "set model.residual_identity to false"},
+        {model->residual_mean, "residual_mean", "set model.residual_mean to false"},
+        {model->mtp_plain, "mtp_plain", "set model.mtp_plain to false"},
+    };
+    return NAMES_OTHER(others, "residual_rank");
+}
+
+static bool has_ngrams(const struct plan *plan)
+{
+    return plan->model.ngram.tables > 0;
+}
+
 static const struct rule rules[] = {
     {.name = "query-rank-alone",
      .key = "model.attention.q_lora_rank",
@@ -155,6 +185,47 @@ static const struct rule rules[] = {
      .applies = is_side_by_side,
      .broken = side_by_side_broken,
      .also = {"model.norms_per_layer", "stack.kind"}},
+    {.name = "residual-rank-of-streams",
+     .key = "model.residual_rank",
+     .shape = RULE_OTHER,
+     .applies = has_residual_rank,
+     .broken = residual_rank_broken,
+     .also = {"model.residual_streams"}},
+    {.name = "residual-rank-alone",
+     .key = "model.residual_rank",
+     .shape = RULE_OTHER,
+     .applies = has_residual_rank,
+     .broken = gates_broken,
+     .also = {"model.residual_identity", "model.residual_mean"}},
+    {.name = "ngram-rows",
+     .key = "model.ngram.rows",
+     .shape = RULE_POSITIVE,
+     .applies = has_ngrams,
+     .a = MEMBER("rows", model.ngram.rows),
+     .hint = "the model has tables of n-grams",
+     .also = {"model.ngram.tables"}},
+    {.name = "ngram-heads",
+     .key = "model.ngram.heads",
+     .shape = RULE_POSITIVE,
+     .applies = has_ngrams,
+     .a = MEMBER("heads", model.ngram.heads),
+     .hint = "the model has tables of n-grams",
+     .also = {"model.ngram.tables"}},
+    {.name = "ngram-heads-divide-width",
+     .key = "model.ngram.heads",
+     .shape = RULE_DIVIDES,
+     .applies = has_ngrams,
+     .a = MEMBER("ngram width", model.ngram.width),
+     .b = MEMBER("heads", model.ngram.heads),
+     .hint = "every head reads a row of its part",
+     .also = {"model.ngram.width", "model.ngram.tables"}},
+    {.name = "ngram-width",
+     .key = "model.ngram.width",
+     .shape = RULE_POSITIVE,
+     .applies = has_ngrams,
+     .a = MEMBER("width", model.ngram.width),
+     .hint = "the model has tables of n-grams",
+     .also = {"model.ngram.tables"}},
 };
 
 const struct rule_set rule_set_shape = {rules, sizeof rules / sizeof *rules};

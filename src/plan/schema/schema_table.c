@@ -107,6 +107,9 @@ const struct field schema_table[] = {
          "these copies are read and added to, and not mixed with each other (Hy4)"),
     BOOL("model.residual_mean", model.residual_mean, "false",
          "the head reads the mean of these copies, not a weighed sum (GLM-5.3-Flash)"),
+    COUNT("model.residual_rank", model.residual_rank, 0, 1e6, "0",
+          "rank of the gates that weigh the copies for a mixer or network, whose results are "
+          "added to all (Qwen3.8-Flash-Next: 320); 0: mixed as DeepSeek-V4 does"),
     BOOL("model.norm_bias", model.norm_bias, "false",
          "norms have a bias beside the weight (Phi-3.5-MoE)"),
     BOOL("model.mlp_bias", model.mlp_bias, "false",
@@ -130,7 +133,8 @@ const struct field schema_table[] = {
     FORMAT("model.checkpoint", model.checkpoint, words_format_or_none, "none",
            "format of the published matrices, in which serving keeps them; none: 16 bits"),
     ENUMS("model.plain", model.plain, words_part, "[]",
-          "parts of a quantised checkpoint that are in model.plain_format instead"),
+          "parts of a quantised checkpoint that are in model.plain_format instead; of any, "
+          "where model.checkpoint is none"),
     FORMAT("model.plain_format", model.plain_format, words_format, "bf16",
            "format of the parts in model.plain"),
     COUNT("model.borrow_intermediate", model.borrow_intermediate, 0, 1e8, "0",
@@ -247,6 +251,9 @@ const struct field schema_table[] = {
     COUNT("model.indexer.pool", model.indexer.pool, 1, 1024, "1",
           "mla: tokens whose keys the indexer weighs into one, and chooses together "
           "(GLM-5.3-Flash: 4)"),
+    BOOL("model.indexer.pooled", model.indexer.pooled, "false",
+         "blocks have one key, the mean of their tokens', and all heads one choice "
+         "(Qwen3.8-Flash-Next)"),
 
     /* ---- model.layer_embedding: a second embedding, of which every layer reads a part ---- */
 
@@ -255,6 +262,23 @@ const struct field schema_table[] = {
           "(Gemma-4 E2B, E4B: 256); 0: none"),
     COUNT("model.layer_embedding.vocab", model.layer_embedding.vocab, 0, 1e9, "0",
           "rows of that embedding's table; 0: vocab"),
+
+    /* ---- model.ngram: embeddings of hashed n-grams ---- */
+
+    COUNT("model.ngram.tables", model.ngram.tables, 0, 1000, "0",
+          "layers that add embeddings of hashed n-grams to the residual, each with a table of "
+          "its own, taken to be on the first pipeline stage (Qwen3.8-Flash-Next: 1); 0: none"),
+    COUNT("model.ngram.rows", model.ngram.rows, 0, 1e12, "0",
+          "rows of a table, of all heads (Qwen3.8-Flash-Next: 320001536)"),
+    COUNT("model.ngram.heads", model.ngram.heads, 0, 1e4, "0", "rows that a token reads"),
+    COUNT("model.ngram.width", model.ngram.width, 0, 1e7, "0",
+          "values that a token reads: of all its rows"),
+    COUNT("model.ngram.conv", model.ngram.conv, 0, 64, "0",
+          "taps of the convolution behind them; 0: none"),
+    COUNT("model.ngram.gap", model.ngram.gap, 0, 1000, "0",
+          "tokens from one tap to the next; 0: 1"),
+    FORMAT("model.ngram.format", model.ngram.format, words_format_or_none, "none",
+           "format of the tables; none: fp8 where precision.weights is in 8 bits, else bf16"),
 
     /* ---- model.encoder: images before the language model ---- */
 
@@ -1128,6 +1152,9 @@ const struct field schema_table[] = {
           "vllm, sglang: of each group so many (--offload-num-in-group)"),
     COUNT("memory.offload_ahead", memory.offload_ahead, 1, 10000, "1",
           "vllm, sglang: layers that come in ahead (--offload-prefetch-step)"),
+    BOOL("memory.ngram_host", memory.ngram_host, "false",
+         "vllm keeps tables of n-grams in host memory (--engram-config cpu_offload, "
+         "VLLM_PLE_CPU_OFFLOAD); the reads of their rows over the link are not timed"),
     COUNT("memory.host_experts", memory.host_experts, 0, 100000, "0",
           "sglang: routed experts of each layer that wait in host memory and are multiplied by "
           "the CPU, which takes a time that is not modelled (KTransformers: all but "

@@ -465,6 +465,7 @@ static enum status vllm_finish(struct job *job)
     TRY(set_adapters(job));
     TRY(set_images(job));
     TRY(serving_set_offload(job, "cpu-offload-gb"));
+    TRY(vllm_set_tables(job));
     TRY(serving_set_overrides(job, "hf-overrides"));
     TRY(set_windows(job));
     TRY(serving_set_model(job, "model"));
@@ -551,6 +552,7 @@ static enum status vllm_write(struct job_writer *writer)
     write_adapters(writer);
     vllm_write_states(writer);
     vllm_write_host_cache(writer);
+    vllm_write_tables(writer);
     vllm_write_skipped(writer);
     serving_write_offload(writer);
     if (plan->memory.window_ratio == 1)

@@ -12,6 +12,8 @@ enum status vllm_set_states(struct job *job);
 void vllm_write_states(struct job_writer *writer);
 
 /* A second cache in host memory: into the draft once the layout is, and as a flag. */
+enum status vllm_set_tables(struct job *job);
+void vllm_write_tables(struct job_writer *writer);
 enum status vllm_set_host_cache(struct job *job);
 void vllm_write_host_cache(struct job_writer *writer);
 

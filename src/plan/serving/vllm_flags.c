@@ -192,8 +192,9 @@ const struct job_flag vllm_flags[] = {
          NULL, PARALLEL_CONFIG),
     RULE("disable-sliding-window", JOB_SWITCH, "workload.context_length",
          "no longer than the window", ENGINE),
-    MEMORY("engram-config", JOB_JSON, NULL, "tables of embeddings are on the device here",
-           ENGINE),
+    {"engram-config", JOB_JSON, JOB_RULE, NULL, NULL, NULL, "its entries", ENGINE},
+    RULE("engram-config.cpu-offload", JOB_SWITCH, "memory.ngram_host",
+         "of models with tables of n-grams", ENGINE),
     TIME("gdn-prefill-backend kda-prefill-backend kda-decode-backend mamba-backend "
          "mamba-ssu-algorithm",
          JOB_VALUE, NULL, NULL, ENGINE),

@@ -2,8 +2,10 @@
  * keeps. Read at config/cache.py, layers/mamba/mamba_utils.py (MambaStateDtypeCalculator: the
  * state's auto is the columns' format) and models/config.py (MambaModelConfig: prefix caching
  * keeps all states of models that support it, Mamba's, and aligned ones of others);
- * and for a second cache in host memory (config/cache.py, kv_offloading_size: GiB over all
- * ranks of tensor parallelism and stages). */
+ * for tables of n-grams that are in host memory; and for a second cache there (config/cache.py,
+ * kv_offloading_size: GiB over all ranks of tensor parallelism and stages). */
+#include <stdlib.h>
+
 #include "base/unit.h"
 #include "plan/engine.h"
 #include "plan/layers.h"
@@ -101,6 +103,27 @@ void vllm_write_states(struct job_writer *writer)
     } else if (plan->memory.state_copies == 2) {
         writer_flag(writer, "mamba-cache-mode", "align");
     }
+}
+
+/* Before engram-config (0.30) a variable said it, of the release that brought the tables
+ * (model_executor/layers/ple_offload_layer.py). */
+enum status vllm_set_tables(struct job *job)
+{
+    static const char flag[] = "engram-config.cpu-offload", name[] = "VLLM_PLE_CPU_OFFLOAD";
+    const struct shell_word *word = job_environment_word(job, name);
+    bool away = false;
+    TRY(job_switch(job, flag, &away));
+    if (away)
+        job_set(job, "memory.ngram_host", "true", flag);
+    else if (word && !word->trouble && strtol(word->text, NULL, 10) != 0)
+        draft_set(&job->draft, "memory.ngram_host", "true", word->mark, name);
+    return STATUS_OK;
+}
+
+void vllm_write_tables(struct job_writer *writer)
+{
+    if (writer->plan->memory.ngram_host && writer->plan->model.ngram.tables)
+        writer_flag(writer, "engram-config", "'{\"cpu_offload\": true}'");
 }
 
 enum status vllm_set_host_cache(struct job *job)

@@ -311,6 +311,26 @@ static void group_states(const struct plan *plan, const uint64_t count[MIXER_COU
         checked_mul(out->layers, cache_layer_bytes(plan, MIXER_LINEAR, 1), &overflow);
 }
 
+/* Layers of pooled blocks keep a ring of the open block's keys, and n-grams the columns of
+ * their convolution as recurrent layers a state, in groups of their own (vLLM
+ * models/qwen4_exp/common/qsa_cache.py, QSAKeyStateCache; nvidia/ple_layer.py); so do open
+ * pools (models/glm5next/nvidia/attention.py: KpoolTailSpec). */
+static void add_beside(const struct plan *plan, const struct slots *slots,
+                       struct cache_groups *out)
+{
+    const struct ngram *g = &plan->model.ngram;
+    bool first = slots->value[SLOT_STAGE_EMBEDDING] > 0, pooled = plan->model.indexer.pooled;
+    if (!out->layers)
+        return;
+    if (g->tables && g->conv > 1 && first)
+        out->groups[MIXER_LINEAR] += ceil_div(g->tables, out->layers);
+    for (unsigned k = 0; k < KIND_COUNT && pooled; k++)
+        if (kind_mixer((enum layer_kind)k) == MIXER_BLOCKS)
+            out->rings += slots->value[slot_kind_layers((enum layer_kind)k)];
+    out->rings = ceil_div(out->rings, out->layers) + (model_index_pool(&plan->model) > 1);
+    out->n += out->rings;
+}
+
 void cache_groups_of(const struct plan *plan, const struct slots *slots,
                      struct cache_groups *out)
 {
@@ -341,11 +361,11 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
     if (release->pool == POOL_OF_DEVICE) {
         out->block_tokens = block_tokens(plan, count);
         out->layers = group_size(count, release->keeps_workspaces);
-        out->fixed = model_index_pool(&plan->model) > 1; /* an open pool: KpoolTailSpec */
         for (unsigned m = 0; m < MIXER_COUNT; m++) {
             out->groups[m] = out->layers ? ceil_div(count[m], out->layers) : 0;
             out->n += out->groups[m];
         }
+        add_beside(plan, slots, out);
     } else {
         spared = group_all(plan, count, out);
     }
@@ -370,8 +390,10 @@ uint64_t cache_states_bytes(const struct plan *plan, const struct slots *slots)
     uint64_t count[MIXER_COUNT];
     bool overflow = false;
     count_layers(plan, slots, count);
-    return checked_mul(count[MIXER_LINEAR], cache_layer_bytes(plan, MIXER_LINEAR, 1),
-                       &overflow);
+    uint64_t states =
+        checked_mul(count[MIXER_LINEAR], cache_layer_bytes(plan, MIXER_LINEAR, 1), &overflow);
+    bool first = slots->value[SLOT_STAGE_EMBEDDING] > 0;
+    return checked_add(states, first ? cache_ngram_bytes(plan) : 0, &overflow);
 }
 
 uint64_t cache_open_pool(const struct plan *plan, const struct slots *slots, uint64_t *n)
@@ -409,7 +431,7 @@ uint64_t cache_groups_blocks(const struct plan *plan, const struct cache_groups 
     uint64_t states = plan->memory.state_block ? ceil_div(tokens, groups->block_tokens)
                                                : engine_state_copies(plan);
     uint64_t drafted = plan->workload.speculation.tokens; /* each passes through a state */
-    uint64_t sum = groups->fixed + groups->groups[MIXER_LINEAR] * (states + drafted);
+    uint64_t sum = groups->groups[MIXER_LINEAR] * (states + drafted) + groups->rings;
     sum += groups->groups[MIXER_FULL] * ceil_div(held, block * groups->times[MIXER_FULL]);
     for (unsigned i = 0; i < groups->n_slides; i++) {
         const struct cache_slide *slide = &groups->slides[i];

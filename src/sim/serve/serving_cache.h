@@ -24,11 +24,11 @@ struct cache_groups {
     uint64_t block_tokens;
     uint64_t times[MIXER_COUNT]; /* block_tokens of a block in layers of each mixer */
     uint64_t block_bytes;        /* layers x one layer's keys and values of them */
-    uint64_t fixed;              /* vLLM: blocks of a sequence beside those, however long */
     uint64_t kept_bytes; /* SGLang: in a pool of their own, of every sequence: where layers
                             have entries, what the next ones are made of */
     struct cache_slide slides[CACHE_SLIDES]; /* vLLM: of these, windows and open entries */
     unsigned n_slides;
+    uint64_t rings; /* vLLM: groups of which every sequence has one block: open blocks' keys */
 };
 
 /* The groups of a stage, whose slots these are. Engines that pad no kind of layer to another

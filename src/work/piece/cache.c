@@ -35,16 +35,21 @@ static uint64_t bound_of(const struct plan *plan, enum mixer mixer)
 
 /* ---- as numbers ---- */
 
+/* Columns of tokens that a step may take back, in every pool of an engine, whatever a step
+ * does.
+ */
+static uint64_t drafted_columns(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    uint64_t drafted = plan_is_engine(plan) ? w->speculation.tokens : 0;
+    return !drafted && w->mode == MODE_DECODE ? w->tokens_per_sequence - 1 : drafted;
+}
+
 /* Columns of the convolution that a sequence keeps. */
 static uint64_t columns(const struct plan *plan)
 {
     uint64_t conv = plan->model.linear.conv;
-    const struct workload *w = &plan->workload;
-    /* in every pool of an engine, whatever a step does */
-    uint64_t drafted = plan_is_engine(plan) ? w->speculation.tokens : 0;
-    if (!drafted && w->mode == MODE_DECODE)
-        drafted = w->tokens_per_sequence - 1;
-    return conv ? conv - 1 + drafted : 0;
+    return conv ? conv - 1 + drafted_columns(plan) : 0;
 }
 
 /* Of the convolution's columns. */
@@ -86,9 +91,10 @@ static uint64_t state_bytes(const struct plan *plan, bool *overflow)
  * bits (SGLang model_executor/pool_configurator.py, DSV4PoolConfigurator). Those that choose
  * blocks are as the activations whatever the cache's format (vLLM
  * models/minimax_m3/common/indexer.py, indexer_kv_dtype bf16; SGLang's MiniMaxSparseKVPool,
- * index_dtype of the model). A pool of tokens has one of all of them (vLLM
- * models/glm5next/nvidia/attention.py, Glm5NextIndexerCache: tokens_per_state; SGLang
- * model_executor/pool_configurator.py), each of which has its part, rounded up. */
+ * index_dtype of the model), one a block where they are pooled (vLLM
+ * models/qwen4_exp/common/qsa_cache.py, QSACompressedKeyCache). A pool of tokens has one of all
+ * of them (vLLM models/glm5next/nvidia/attention.py, Glm5NextIndexerCache: tokens_per_state;
+ * SGLang model_executor/pool_configurator.py), each of which has its part, rounded up. */
 static uint64_t index_bytes(const struct plan *plan, enum mixer mixer)
 {
     const struct indexer *i = &plan->model.indexer;
@@ -96,7 +102,8 @@ static uint64_t index_bytes(const struct plan *plan, enum mixer mixer)
     if (!model_has_indexer(&plan->model, mixer))
         return 0;
     if (mixer == MIXER_BLOCKS)
-        return i->head_dim * dtype_bits(plan->precision.activations) / 8;
+        return i->head_dim * dtype_bits(plan->precision.activations) / 8 /
+               (i->pooled && i->block ? i->block : 1);
     return mixer == MIXER_FULL ? ceil_div(i->head_dim + 4, model_index_pool(&plan->model))
            : bits == 8         ? i->head_dim + 4
                                : i->head_dim * bits / 8;
@@ -208,10 +215,24 @@ uint64_t cache_layer_bytes(const struct plan *plan, enum mixer mixer, uint64_t t
                        &overflow);
 }
 
+uint64_t cache_ngram_bytes(const struct plan *plan)
+{
+    const struct model *model = &plan->model;
+    const struct ngram *g = &model->ngram;
+    bool overflow = false;
+    if (!g->tables || !g->conv)
+        return 0;
+    uint64_t wide = checked_mul(model->residual_streams, model->hidden, &overflow);
+    uint64_t columns = checked_add(checked_mul(g->conv - 1, greater(g->gap, 1), &overflow),
+                                   drafted_columns(plan), &overflow);
+    uint64_t elements = checked_mul3(g->tables, columns, wide, &overflow);
+    return checked_mul(elements, column_bits(plan), &overflow) / 8;
+}
+
 uint64_t cache_sequence_bytes(const struct plan *plan, uint64_t tokens)
 {
     bool overflow = false;
-    uint64_t sum = 0;
+    uint64_t sum = cache_ngram_bytes(plan);
     for (unsigned m = 0; m < MIXER_COUNT; m++) {
         uint64_t layers = model_mixers(&plan->model, (enum mixer)m);
         uint64_t each = cache_layer_bytes(plan, (enum mixer)m, tokens);

@@ -34,6 +34,10 @@ uint64_t cache_layer_bytes(const struct plan *plan, enum mixer mixer, uint64_t t
 uint64_t cache_entry_bytes(const struct plan *plan, enum mixer mixer, uint64_t tokens);
 uint64_t cache_open_bytes(const struct plan *plan, enum mixer mixer);
 
+/* Columns of one sequence that convolutions behind n-grams keep, whole on every rank of the
+ * first stage (vLLM models/qwen4_exp/nvidia/ple_layer.py); 0 where there are none. */
+uint64_t cache_ngram_bytes(const struct plan *plan);
+
 /* All layers of the model, prediction modules not included, of one sequence; saturates. */
 uint64_t cache_sequence_bytes(const struct plan *plan, uint64_t tokens);
 

@@ -240,12 +240,12 @@ static void fill_attention_widths(struct dims *d)
 }
 
 /* Of grouped queries the indexer chooses blocks, with a head for each group: they go over tp as
- * the groups do. */
+ * the groups do, unless all heads of pooled keys make one choice of tokens. */
 static void fill_index_widths(struct dims *d)
 {
     struct size *w = d->width, chosen = size_slot(d->z, SLOT_INDEX_TOP_K);
     w[COL_INDEX_HEADS] = size_slot(d->z, SLOT_INDEX_HEADS);
-    if (d->plan->model.attention.kind == ATTENTION_GQA) {
+    if (d->plan->model.attention.kind == ATTENTION_GQA && !d->plan->model.indexer.pooled) {
         w[COL_INDEX_HEADS] = per_heads(d, w[COL_INDEX_HEADS]);
         chosen = size_mul(d->z, w[COL_INDEX_HEADS],
                           size_div(d->z, chosen, size_slot(d->z, SLOT_INDEX_BLOCK)));

@@ -11,13 +11,15 @@
 
 /* Matrices that tensor parallelism leaves whole: those of mixers (params.h), the router and the
  * projections to latent rows (Megatron's TELinear "duplicated", torchtitan's NoParallel),
- * hyper-connections, and what a layer does with its own embeddings (vLLM's ReplicatedLinear).
- */
+ * hyper-connections, and what a layer does with its own embeddings and those of n-grams (vLLM's
+ * ReplicatedLinear). */
 static uint64_t replicated_matrices(const struct model *model, const struct params *params,
                                     const struct stage *stage)
 {
     uint64_t whole = stage->moe_layers * (params->router.matrices + params->latent.matrices) +
-                     stage->head * params->streams_end.matrices;
+                     stage->head * params->streams_end.matrices +
+                     stage->mtp_layers * params->module_ends.matrices +
+                     (stage->embedding ? params->ngrams.matrices : 0);
     for (unsigned k = 0; k < KIND_COUNT; k++)
         if (stage->layers[k])
             whole +=
@@ -110,7 +112,9 @@ static void whole_parameters(const struct model *model, const struct params *par
         {&params->layer_input, layers},
         {&params->layer_inputs, stage->embedding},
         {&params->head, stage->head},
-        {&params->final_norm, stage->head + 3 * stage->mtp_layers},
+        {&params->ngrams, stage->embedding},
+        {&params->final_norm, stage->head},
+        {&params->module_ends, stage->mtp_layers},
     };
     *matrices = *vectors = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -143,7 +147,8 @@ static uint64_t held_again(const struct plan *plan, const struct params *params,
 void stage_parameters(const struct plan *plan, const struct params *params, struct stage *stage)
 {
     uint64_t matrices, vectors;
-    uint64_t tables = stage->embedding ? params->embedding + params->layer_table : 0;
+    uint64_t tables =
+        stage->embedding ? params->embedding + params->layer_table + params->ngram_table : 0;
     const struct dense_layers dense = dense_layers_of(stage);
     whole_parameters(&plan->model, params, stage, &dense, &matrices, &vectors);
     matrices += tables;

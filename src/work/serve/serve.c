@@ -462,6 +462,23 @@ static void entry_buffers(const struct plan *plan, struct work *work, struct dim
                  size_const(s, cache_open_bytes(plan, d->mixer)));
 }
 
+/* Columns of the convolutions behind n-grams, of every sequence. */
+static void ngram_states(const struct plan *plan, struct work *work)
+{
+    struct sizes *s = &work->sizes;
+    struct size bytes = size_const(s, cache_ngram_bytes(plan));
+    if (!size_is_zero(s, bytes))
+        work_buffer(work, (struct buffer){.name = "ngram_states",
+                                          .category = CATEGORY_KV_CACHE,
+                                          .segment = SEGMENT_STEP,
+                                          .dtype = DTYPE_INT8,
+                                          .n_dims = 2,
+                                          .dims = {serve_cached_sequences(plan, s), bytes},
+                                          .count = size_slot(s, SLOT_STAGE_EMBEDDING),
+                                          .life = LIFE_PERSISTENT,
+                                          .state = true});
+}
+
 void serve_cache(const struct plan *plan, struct work *work, uint64_t block)
 {
     struct sizes *s = &work->sizes;
@@ -474,6 +491,7 @@ void serve_cache(const struct plan *plan, struct work *work, uint64_t block)
         for (unsigned m = 0; m < MIXER_COUNT; m++)
             mixers[m] |= kinds[k] && mixer_has(kind_mixer((enum layer_kind)k), (enum mixer)m);
     dims_fill(&d, plan, s);
+    ngram_states(plan, work);
     for (unsigned m = 0; m < MIXER_COUNT; m++) {
         enum mixer mixer = (enum mixer)m;
         dims_mixer(&d, mixer);

@@ -83,6 +83,11 @@ void serve_cache(const struct plan *plan, struct work *work, uint64_t block);
 /* The encoder of a multimodal model: its weights; what it holds while it runs in a profile run
  * or a prefill with images. */
 void serve_encoder_weights(const struct plan *plan, struct work *work);
+
+/* Of hyper-connections and n-grams, and what attention to pooled blocks keeps:
+ * serve_residual.c.
+ */
+void serve_residual_weights(const struct plan *plan, struct work *work);
 void serve_encoder(const struct plan *plan, struct work *work, bool profile);
 
 #endif

@@ -122,10 +122,10 @@ void serve_adapters(const struct plan *plan, struct work *work)
 /* Tables of the ends, and what is made of weights when they are on the device. */
 static bool stays(const struct buffer *buffer)
 {
-    static const char *const names[] = {"embedding_weights",     "head_weights",
-                                        "encoder_weights",       "absorbed_kv_b_copies",
-                                        "layer_embedding_table", "layer_embedding_projection",
-                                        "expert_scales_swizzled"};
+    static const char *const names[] = {"embedding_weights",      "head_weights",
+                                        "encoder_weights",        "absorbed_kv_b_copies",
+                                        "layer_embedding_table",  "layer_embedding_projection",
+                                        "expert_scales_swizzled", "ngram_tables"};
     bool found = buffer->category != CATEGORY_WEIGHTS;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         found |= text_equal(buffer->name, names[i]);

@@ -348,23 +348,11 @@ static void shared_mixers(const struct plan *plan, struct work *work)
     }
 }
 
-/* Of hyper-connections, in f32 and whole on every rank (transformers
- * deepseek_v4/modular_deepseek_v4.py, _keep_in_fp32_modules_strict); and the experts of every
- * id of the vocabulary, of 32 bits in engines (vLLM models/deepseek_v4, hash_indices_dtype), on
- * the first stage. */
-static void streams_and_tables(const struct plan *plan, struct work *work)
+/* The experts of every id of the vocabulary, of 32 bits in engines (vLLM models/deepseek_v4,
+ * hash_indices_dtype), on the first stage. */
+static void routing_tables(const struct plan *plan, struct work *work)
 {
     struct sizes *s = &work->sizes;
-    struct params params;
-    params_count(&plan->model, &params);
-    struct size sites = dims_stream_sites(s, plan), head = size_slot(s, SLOT_STAGE_HEAD);
-    if (plan->model.residual_streams > 1) {
-        state(work, "hyper_connection_weights", DTYPE_F32,
-              size_const(s, 4 * params_part_total(params.streams)), sites, NULL);
-        if (!plan->model.residual_mean)
-            state(work, "hyper_connection_head", DTYPE_F32,
-                  size_const(s, 4 * params_part_total(params.streams_end)), head, NULL);
-    }
     if (plan->model.moe.hash_layers && plan_has_moe(plan))
         state(work, "routing_tables", DTYPE_I32, size_times(s, dims_routing_tables(s, plan), 4),
               size_const(s, 1), "vLLM models/deepseek_v4: tid2eid [vocabulary, top_k]");
@@ -447,13 +435,17 @@ static void ends(const struct plan *plan, struct work *work)
               size_slot(s, SLOT_STAGE_HEAD), NULL);
     struct size per_layer =
         size_times(s, layers_of(plan, s, ALL_LAYERS),
-                   plan->model.norms_per_layer + (uint64_t)plan_embeds_layers(plan));
-    struct size norms = size_add(s, per_layer, size_slot(s, SLOT_STAGE_HEAD));
+                   model_layer_norms(&plan->model) + (uint64_t)plan_embeds_layers(plan));
+    bool gated = plan->model.residual_rank > 0; /* norms of copies: serve_residual.c */
+    struct size norms =
+        gated ? per_layer : size_add(s, per_layer, size_slot(s, SLOT_STAGE_HEAD));
     if (plan->model.residual_block) /* two vectors for a mixer, a network and the head */
         norms = size_sum(s, SIZES(norms, size_times(s, layers_of(plan, s, ALL_LAYERS), 4),
                                   size_times(s, size_slot(s, SLOT_STAGE_HEAD), 2)));
     if (plan_drafts_itself(plan)) /* a module that is only counted has its layer alone */
-        norms = size_add(s, norms, size_times(s, size_slot(s, SLOT_STAGE_MTP), 3));
+        norms = size_add(s, norms,
+                         size_times(s, size_slot(s, SLOT_STAGE_MTP),
+                                    gated ? 1 + plan->model.residual_streams : 3));
     uint64_t vectors = plan->model.norm_bias ? 2 : 1;
     state(work, "norm_weights", DTYPE_BF16, size_times(s, hidden, 2 * vectors), norms, NULL);
 }
@@ -579,7 +571,8 @@ void serve_weights(const struct plan *plan, struct work *work, const struct serv
     image_experts(plan, work, &style->experts, &d);
     window_attention(plan, work);
     mixers(plan, work);
-    streams_and_tables(plan, work);
+    serve_residual_weights(plan, work);
+    routing_tables(plan, work);
     vectors(plan, work, style);
     ends(plan, work);
     if (plan_embeds_layers(plan))

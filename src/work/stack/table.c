@@ -307,6 +307,21 @@ static bool trains_apart(const struct plan *plan)
                                                     (m->mtp_plain && modules))));
 }
 
+static bool trains_gates(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN && plan->model.residual_rank > 0;
+}
+
+static bool trains_ngrams(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN && plan->model.ngram.tables > 0;
+}
+
+static bool has_gates_or_ngrams(const struct plan *plan)
+{
+    return plan->model.residual_rank > 0 || plan->model.ngram.tables > 0;
+}
+
 static bool adapts_shared_kv(const struct plan *plan)
 {
     return plan_shares_kv(plan) && lora_is_served(plan);
@@ -328,6 +343,9 @@ static const struct {
      "what it keeps for backward is modelled of Megatron's modules alone (torchtitan has its "
      "own in models/deepseek_v4)",
      "use stack megatron, or plan workload.mode prefill, decode or serve"},
+    {~0u, trains_gates, "training with gated copies of the residual is",
+     "what it keeps of them for backward is not modelled (model.residual_rank)",
+     "plan workload.mode prefill, decode or serve"},
     {~(1u << STACK_MEGATRON | 1u << STACK_FSDP | 1u << STACK_DEEPSPEED), trains_streams,
      "training with hyper-connections is",
      "what they keep for backward is modelled of Megatron's and of transformers' modules alone",
@@ -340,6 +358,12 @@ static const struct {
      "end in a mean or stop before prediction modules is",
      "the software itself has none (Megatron-Bridge pull request 6137 is open)",
      "plan workload.mode prefill, decode or serve"},
+    {~0u, trains_ngrams, "training with embeddings of n-grams is",
+     "what it keeps of them for backward is not modelled (model.ngram)",
+     "plan workload.mode prefill, decode or serve"},
+    {~(1u << STACK_VLLM | 1u << STACK_SGLANG | 1u << STACK_GENERIC), has_gates_or_ngrams,
+     "gated copies of the residual and embeddings of n-grams are",
+     "whether the software has them is not known", "use stack vllm, sglang or generic"},
     {~0u, adapts_shared_kv, "adapters served beside attention of kind shared_kv are",
      "which of its matrices have them is not known", "leave lora out"},
     {~0u, trains_image_experts, "training of experts that images choose is",

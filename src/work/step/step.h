@@ -78,6 +78,9 @@ uint16_t step_into(struct step *s, const char *name, const struct streams *strea
 /* All copies of the embedded tokens; and before the head one of all. */
 uint16_t step_copies(struct step *s, uint16_t x);
 uint16_t step_one(struct step *s, uint16_t x);
+/* The copies with the embeddings of n-grams added, as often as the model has tables: on the
+ * first stage, before its layers. */
+uint16_t step_ngrams(struct step *s, uint16_t x);
 /* Before the head, and of all tokens, what attention residuals make of x and of all blocks. */
 uint16_t step_weighed(struct step *s, uint16_t x);
 /* The sequence gathered over tp where sp splits it; x itself elsewhere. */

@@ -243,6 +243,8 @@ static uint16_t choose(struct step *s, uint16_t x, uint16_t from)
     }
     struct size reached =
         s->decode ? size_times(z, pools_of(s, context), 2) : pools_of(s, attended);
+    if (blocks && s->plan->model.indexer.pooled) /* one key a block */
+        reached = size_div(z, reached, size_slot(z, SLOT_INDEX_BLOCK));
     s->l.work->ops[op].flop = size_product(z, SIZES(rows, s->d.width[COL_INDEX_Q], reached));
     if (s->decode)
         s->l.work->ops[op].bytes_read = size_add(

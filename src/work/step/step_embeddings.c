@@ -2,7 +2,9 @@
  * with a normed projection of the embedded token; a layer multiplies its part with a gate of
  * its own output and adds what a projection makes of it. Source: transformers
  * gemma4/modular_gemma4.py, get_per_layer_inputs, project_per_layer_inputs and
- * Gemma4TextDecoderLayer. */
+ * Gemma4TextDecoderLayer. And embeddings of n-grams, which a layer adds to every copy of the
+ * residual (Qwen3.8-Flash-Next): vLLM models/qwen4_exp/nvidia/ple_layer.py. */
+#include "plan/layers.h"
 #include "work/step/step.h"
 
 static bool has_embeddings(const struct step *s)
@@ -93,4 +95,51 @@ uint16_t step_layer_embedding(struct step *s, uint16_t x)
         step_product(s, "layer_projection", gated, "layer_projected", CATEGORY_ACTIVATION);
     s->l.module = MODULE_RESIDUAL;
     return step_add(s, "layer_embedded", x, step_norm(s, "layer_embedding_norm", out));
+}
+
+/* ---- n-grams ---- */
+
+/* Their rows of a token side by side, as one row of a table that is as much shorter; where tp
+ * splits the table, sums of its parts. */
+static uint16_t ngram_rows(struct step *s)
+{
+    struct layer *l = &s->l;
+    const struct ngram *g = &s->plan->model.ngram;
+    struct size part =
+        size_ceil_div(l->z, size_const(l->z, g->rows / g->heads), size_slot(l->z, SLOT_TP));
+    struct size dims[] = {part, size_const(l->z, g->width)};
+    uint16_t table = layer_buffer(l, "ngram_table", CATEGORY_WEIGHTS,
+                                  plan_ngram_format(s->plan), RULE_FIXED, 2, dims);
+    uint16_t rows =
+        step_rows(s, "ngram_rows", CATEGORY_ACTIVATION, s->d.rows[ROW_LOCAL], dims[1]);
+    step_looked_up(s, "ngrams", table, s->labels, rows);
+    return s->plan->parallel.tp > 1 ? layer_all_reduced(l, "ngram_sum", GROUP_TP, rows) : rows;
+}
+
+/* A key of every copy and a value are projected from them; copies and keys, normed, say by how
+ * much the value is added to each, behind a convolution over earlier tokens. */
+static uint16_t add_ngrams(struct step *s, uint16_t x)
+{
+    struct layer *l = &s->l;
+    const struct model *model = &s->plan->model;
+    struct size rows = s->d.rows[ROW_LOCAL], width = size_const(l->z, model->ngram.width);
+    struct size both = size_times(l->z, s->d.width[COL_HIDDEN], model->residual_streams + 1);
+    uint16_t read = ngram_rows(s);
+    uint16_t w = layer_weights_as(l, "w_ngrams", DTYPE_BF16, l->one, width, both);
+    uint16_t projected = step_rows(s, "ngrams_projected", CATEGORY_ACTIVATION, rows, both);
+    layer_gemm(l, "ngram_projection", read, w, WORK_NONE, projected, layer_no_groups(),
+               (struct gemm_shape){.rows = rows, .k = width, .n = both, .groups = l->one});
+    uint16_t gated =
+        step_rows(s, "ngrams_gated", CATEGORY_ACTIVATION, rows, s->d.width[COL_STREAMS]);
+    step_op(s, "gate_ngrams", KERNEL_ROPE,
+            OPERANDS(MANY(0, true, false, projected), MANY(1, true, false, x),
+                     MANY(2, false, true, gated)));
+    return step_add(s, "ngrams", x, step_norm(s, "ngram_convolution", gated));
+}
+
+uint16_t step_ngrams(struct step *s, uint16_t x)
+{
+    for (uint64_t i = 0; i < s->plan->model.ngram.tables; i++)
+        x = add_ngrams(s, x);
+    return x;
 }

@@ -96,7 +96,7 @@ static void add_all(struct step *s)
     copies.first = s->l.work->n_ops;
     copies.out = step_copies(s, copies.in);
     size_t copies_end = s->l.work->n_ops;
-    x = layers(s, parts, copies.out);
+    x = layers(s, parts, step_ngrams(s, copies.out));
     enter(s, SEGMENT_STEP);
     step_pipeline(s, PHASE_FORWARD);
     enter(s, SEGMENT_HEAD);

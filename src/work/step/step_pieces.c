@@ -183,6 +183,40 @@ static uint16_t mixes_of(struct step *s, const char *name, uint16_t x, struct si
     return c;
 }
 
+/* Gates of a rank, of the normed copies: [n H, r + added] and [r, n H]; the copies are weighed
+ * by the second, results are added by what the first has besides (vLLM
+ * models/qwen4_exp/nvidia/hyperconnection.py, GatedResidual). Returns the first's, [rows, r +
+ * added]; `row` gets the weighed. */
+static uint16_t gated(struct step *s, const char *name, uint16_t x, uint64_t added,
+                      uint16_t *row)
+{
+    struct layer *l = &s->l;
+    struct size rows = l->work->buffers[x].dims[0], wide = s->d.width[COL_STREAMS];
+    struct size rank = size_const(l->z, s->plan->model.residual_rank);
+    struct size columns = size_plus(l->z, rank, added);
+    uint16_t normed = step_norm(s, arena_join(l->arena, name, "_copies_norm"), x);
+    uint16_t down = layer_weights_as(l, arena_join(l->arena, "w_gate_down_", name), DTYPE_BF16,
+                                     l->one, wide, columns);
+    uint16_t up = layer_weights_as(l, arena_join(l->arena, "w_gate_up_", name), DTYPE_BF16,
+                                   l->one, rank, wide);
+    uint16_t low = step_rows(s, arena_join(l->arena, name, "_gate_low"), CATEGORY_ACTIVATION,
+                             rows, columns);
+    uint16_t gate =
+        step_rows(s, arena_join(l->arena, name, "_gate"), CATEGORY_ACTIVATION, rows, wide);
+    layer_gemm(l, arena_join(l->arena, "gate_down_", name), normed, down, WORK_NONE, low,
+               layer_no_groups(),
+               (struct gemm_shape){.rows = rows, .k = wide, .n = columns, .groups = l->one});
+    layer_gemm(l, arena_join(l->arena, "gate_up_", name), low, up, WORK_NONE, gate,
+               layer_no_groups(),
+               (struct gemm_shape){.rows = rows, .k = rank, .n = wide, .groups = l->one});
+    *row = step_rows(s, arena_join(l->arena, name, "_weighed"), CATEGORY_ACTIVATION, rows,
+                     s->d.width[COL_HIDDEN]);
+    step_op(s, arena_join(l->arena, "weigh_", name), KERNEL_ROPE,
+            OPERANDS(MANY(0, true, false, normed), MANY(1, true, false, gate),
+                     MANY(2, false, true, *row)));
+    return low;
+}
+
 /* Weighing and mixing read in backward what they read, to make the weights' gradients. */
 static enum kernel mixing(const struct step *s)
 {
@@ -204,6 +238,10 @@ struct streams step_streams(struct step *s, const char *name, uint16_t x)
     struct streams streams = {x, x, WORK_NONE};
     if (!(s->d.facts & FACT_STREAMS))
         return streams;
+    if (s->plan->model.residual_rank) {
+        streams.mixes = gated(s, name, x, s->plan->model.residual_streams, &streams.row);
+        return streams;
+    }
     streams.mixes = mixes_of(s, name, x, s->d.width[COL_STREAM_MIXES]);
     streams.row = collapsed(s, name, x, streams.mixes);
     return streams;
@@ -235,9 +273,14 @@ uint16_t step_copies(struct step *s, uint16_t x)
 
 uint16_t step_one(struct step *s, uint16_t x)
 {
+    uint16_t row;
     if (!(s->d.facts & FACT_STREAMS))
         return x;
     if (s->plan->model.residual_mean)
         return collapsed(s, "head", x, WORK_NONE);
+    if (s->plan->model.residual_rank) {
+        gated(s, "head", x, 0, &row);
+        return row;
+    }
     return collapsed(s, "head", x, mixes_of(s, "head", x, size_slot(s->l.z, SLOT_STREAMS)));
 }

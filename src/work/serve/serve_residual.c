@@ -1,0 +1,157 @@
+/* What an engine's rank holds of a residual that is more than a row, and of what is added to
+ * it: hyper-connections, whole on every rank, in 32 bits (transformers
+ * deepseek_v4/modular_deepseek_v4.py, _keep_in_fp32_modules_strict) or, with gates of a rank,
+ * in 16 (vLLM models/qwen4_exp/nvidia/hyperconnection.py); embeddings of n-grams
+ * (nvidia/ngram_embedding.py, ple_layer.py there); and what attention to pooled blocks chose
+ * (qsa.py there, topk_indices_buffer). */
+#include "base/checked.h"
+#include "work/list/letters.h"
+#include "work/piece/cache.h"
+#include "work/piece/dims.h"
+#include "work/serve/serve.h"
+
+static void state(struct work *work, const char *name, enum dtype dtype, struct size bytes,
+                  struct size count, const char *source)
+{
+    work_buffer(work, (struct buffer){.name = name,
+                                      .category = CATEGORY_WEIGHTS,
+                                      .segment = SEGMENT_STEP,
+                                      .dtype = dtype,
+                                      .n_dims = 2,
+                                      .dims = {count, bytes},
+                                      .bytes = bytes,
+                                      .count = count,
+                                      .life = LIFE_PERSISTENT,
+                                      .state = true,
+                                      .source = source});
+}
+
+/* ---- hyper-connections ---- */
+
+/* Columns that vLLM fills up the first matrix of gates with, to whole 16. */
+static uint64_t filled_columns(const struct plan *plan)
+{
+    const struct model *model = &plan->model;
+    uint64_t columns = model->residual_rank + model->residual_streams;
+    return plan->stack.kind == STACK_VLLM ? round_up(columns, 16) - columns : 0;
+}
+
+static void gates(const struct plan *plan, struct work *work, const struct params *params,
+                  struct size sites)
+{
+    struct sizes *s = &work->sizes;
+    const struct model *model = &plan->model;
+    bool overflow = false;
+    uint64_t filled =
+        checked_mul3(filled_columns(plan), model->residual_streams, model->hidden, &overflow);
+    uint64_t each = params_part_total(params->streams) + filled;
+    state(work, "hyper_connection_weights", DTYPE_BF16, size_const(s, 2 * each), sites,
+          "vLLM models/qwen4_exp/nvidia/hyperconnection.py: GatedResidual");
+    state(work, "hyper_connection_head", DTYPE_BF16,
+          size_const(s, 2 * params_part_total(params->streams_end)),
+          size_slot(s, SLOT_STAGE_HEAD), NULL);
+}
+
+static void streams(const struct plan *plan, struct work *work, const struct params *params)
+{
+    struct sizes *s = &work->sizes;
+    if (plan->model.residual_streams <= 1)
+        return;
+    struct size sites = dims_stream_sites(s, plan), head = size_slot(s, SLOT_STAGE_HEAD);
+    if (plan->model.residual_rank) {
+        gates(plan, work, params, sites);
+        return;
+    }
+    state(work, "hyper_connection_weights", DTYPE_F32,
+          size_const(s, 4 * params_part_total(params->streams)), sites, NULL);
+    if (!plan->model.residual_mean)
+        state(work, "hyper_connection_head", DTYPE_F32,
+              size_const(s, 4 * params_part_total(params->streams_end)), head, NULL);
+}
+
+/* ---- n-grams ---- */
+
+static bool is_away(const struct plan *plan)
+{
+    return plan->memory.ngram_host && plan->stack.kind == STACK_VLLM;
+}
+
+/* Rows of a table over tp, each of a head; its projections whole, norms and convolution of all
+ * copies beside them. */
+static void ngrams(const struct plan *plan, struct work *work, const struct params *params)
+{
+    struct sizes *s = &work->sizes;
+    const struct ngram *g = &plan->model.ngram;
+    struct size first = size_slot(s, SLOT_STAGE_EMBEDDING);
+    if (!g->tables)
+        return;
+    struct size rows = size_ceil_div(s, size_const(s, g->rows), size_slot(s, SLOT_TP));
+    struct size table =
+        size_matrix_bytes(s, plan_ngram_format(plan), rows, size_const(s, g->width / g->heads));
+    struct size tables = size_times(s, first, g->tables);
+    const char *source = "vLLM models/qwen4_exp/nvidia/ngram_embedding.py";
+    if (is_away(plan))
+        work_host(work, "ngram_tables", size_mul(s, table, tables), source);
+    else
+        state(work, "ngram_tables", plan_ngram_format(plan), table, tables, source);
+    state(work, "ngram_projections", DTYPE_BF16,
+          size_const(s, 2 * params_part_total(params->ngrams)), first,
+          "vLLM models/qwen4_exp/nvidia/ple_layer.py: kv_proj, conv1d, norms");
+}
+
+/* Where the tables are in host memory, the rows of a step's tokens, read ahead. */
+static void read_ahead(const struct plan *plan, struct work *work)
+{
+    struct sizes *s = &work->sizes;
+    const struct ngram *g = &plan->model.ngram;
+    if (!g->tables || !is_away(plan))
+        return;
+    struct size row = size_matrix_bytes(s, plan_ngram_format(plan), size_const(s, g->heads),
+                                        size_const(s, g->width / g->heads));
+    work_buffer(work, (struct buffer){
+                          .name = "ngram_rows",
+                          .category = CATEGORY_WORKSPACE,
+                          .segment = SEGMENT_STEP,
+                          .dtype = DTYPE_INT8,
+                          .n_dims = 2,
+                          .dims = {size_slot(s, SLOT_STEP_TOKENS), row},
+                          .count = size_times(s, size_slot(s, SLOT_STAGE_EMBEDDING), g->tables),
+                          .life = LIFE_PERSISTENT,
+                          .state = true,
+                          .source = "vLLM models/qwen4_exp/common/"
+                                    "ngram_embedding.py: _prefetch_buffer"});
+}
+
+/* ---- choices ---- */
+
+/* vLLM's layers keep the tokens that each of a step's chose: of whole blocks, those of the one
+ * that is open, and how many these are. */
+static void choices(const struct plan *plan, struct work *work)
+{
+    struct sizes *s = &work->sizes;
+    const struct indexer *i = &plan->model.indexer;
+    if (plan->stack.kind != STACK_VLLM || !plan_has_blocks(plan) || !i->pooled)
+        return;
+    work_buffer(work, (struct buffer){.name = "chosen_tokens",
+                                      .category = CATEGORY_METADATA,
+                                      .segment = SEGMENT_STEP,
+                                      .dtype = DTYPE_I32,
+                                      .n_dims = 2,
+                                      .dims = {size_slot(s, SLOT_STEP_TOKENS),
+                                               size_const(s, i->top_k + i->block)},
+                                      .count = cache_layers(s, plan, MIXER_BLOCKS),
+                                      .life = LIFE_PERSISTENT,
+                                      .state = true,
+                                      .source = "vLLM models/qwen4_exp/nvidia/qsa.py: "
+                                                "topk_indices_buffer"});
+}
+
+void serve_residual_weights(const struct plan *plan, struct work *work)
+{
+    struct params params;
+    params_count(&plan->model, &params);
+    streams(plan, work, &params);
+    ngrams(plan, work, &params);
+    read_ahead(plan, work);
+    choices(plan, work);
+}
