@@ -87,8 +87,17 @@ static bool has_others(const struct plan *plan)
     return model_attention_mixer(&plan->model) != MIXER_WINDOW;
 }
 
+/* the convolution of n-grams' embeddings keeps its columns as a state */
+static bool has_states(const struct plan *plan)
+{
+    const struct ngram *ngram = &plan->model.ngram;
+    return plan_has_linear(plan) || (ngram->tables && ngram->conv > 1);
+}
+
 #define LINEAR                                                                                 \
     HAS_LAYERS(plan_has_linear, "the model has linear layers", "the model has no linear layers")
+#define STATES                                                                                 \
+    HAS_LAYERS(has_states, "the model has linear layers", "the model has no linear layers")
 #define WINDOWS                                                                                \
     HAS_LAYERS(plan_has_window, "the model has window layers", "the model has no window layers")
 #define OTHERS                                                                                 \
@@ -335,18 +344,19 @@ const struct unread_row unread_rows[] = {
          LINEAR_KIND(ALL(LINEAR_COUNT) & ~BIT(LINEAR_MAMBA1) & ~BIT(LINEAR_SHORT_CONV))),
     WHEN("model.linear.state", LINEAR, RECURS, INFERS),
     WHEN("model.linear.conv_state", LINEAR, INFERS, ABOVE("model.linear.conv", 0)),
+    WHEN("model.linear.conv_state", INFERS, ABOVE("model.ngram.tables", 0),
+         ABOVE("model.ngram.conv", 1)),
     WHEN("model.indexer.head_dim", HAS_INDEXER),
     WHEN("model.indexer.top_k", HAS_INDEXER),
     WHEN("model.indexer.block", BLOCKS),
-    WHEN("model.indexer.pool", HAS_INDEXER, MLA),
     WHEN("model.indexer.pooled", BLOCKS),
-    WHEN("model.residual_rank", ABOVE("model.residual_streams", 1)),
     WHEN("model.ngram.rows", ABOVE("model.ngram.tables", 0)),
     WHEN("model.ngram.heads", ABOVE("model.ngram.tables", 0)),
     WHEN("model.ngram.width", ABOVE("model.ngram.tables", 0)),
     WHEN("model.ngram.conv", ABOVE("model.ngram.tables", 0)),
     WHEN("model.ngram.gap", ABOVE("model.ngram.tables", 0), ABOVE("model.ngram.conv", 1)),
     WHEN("model.ngram.format", ABOVE("model.ngram.tables", 0)),
+    WHEN("model.indexer.pool", HAS_INDEXER, MLA),
     WHEN("model.mlp_bias", HAS_DENSE),
     WHEN("model.mlp_bias", ABOVE("model.mtp_layers", 0)),
     WHEN("model.encoder.hidden", ENCODES),
@@ -791,11 +801,11 @@ const struct unread_row unread_rows[] = {
     WHEN("memory.window_ratio", WINDOWS, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
     WHEN("memory.window_ratio", CHUNKS, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
     WHEN("memory.attention_share", STACK(BIT(STACK_SGLANG)), INFERS),
-    WHEN("memory.state_ratio", LINEAR, STACK(BIT(STACK_SGLANG)), INFERS,
+    WHEN("memory.state_ratio", STATES, STACK(BIT(STACK_SGLANG)), INFERS,
          ZERO("memory.state_slots")),
-    WHEN("memory.state_slots", LINEAR, STACK(BIT(STACK_SGLANG)), INFERS),
-    WHEN("memory.state_copies", LINEAR, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
-    WHEN("memory.state_block", LINEAR, STACK(BIT(STACK_VLLM)), INFERS),
+    WHEN("memory.state_slots", STATES, STACK(BIT(STACK_SGLANG)), INFERS),
+    WHEN("memory.state_copies", STATES, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
+    WHEN("memory.state_block", STATES, STACK(BIT(STACK_VLLM)), INFERS),
     WHEN("stack.comm_per_rank", RANKS),
     WHEN("block.collective", BLOCK(ALL(BLOCK_MLP + 1) & ~BIT(BLOCK_MOE)), TENSOR),
     WHEN("block.tiles", BLOCK(BIT(BLOCK_ALLREDUCE_MATMUL) | BIT(BLOCK_REDUCE_SCATTER_MATMUL))),
