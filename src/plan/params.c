@@ -159,7 +159,10 @@ static struct params_part layer_of(const struct params *params, enum layer_kind 
 static struct params_part mtp_module(const struct model *model, const struct params *params,
                                      uint64_t experts, bool *overflow)
 {
-    struct params_part sum = layer_of(params, model_mtp_kind(model), experts, overflow);
+    struct params plain = *params;
+    if (model->residual_block) /* a module adds (vLLM models/alice_ai_mtp.py) */
+        plain.streams = (struct params_part){0};
+    struct params_part sum = layer_of(&plain, model_mtp_kind(model), experts, overflow);
     part_add(&sum, count_norms(model, 3, overflow), 1, overflow);
     if (model_has_parts(model)) /* its mixer and its network are two layers of the others */
         part_add(&sum, params->layer_norms, 1, overflow);

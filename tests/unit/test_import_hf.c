@@ -140,6 +140,7 @@ static const char *const families[] = {
     "ling-3.0-flash",
     "mimo-v2.5-pro",
     "muse-glimmer-30b",
+    "alice-ai-80b-a3b",
     "solar-open2-250b",
     "ling-3.0-tiny",
     "ring-2.5-1t",

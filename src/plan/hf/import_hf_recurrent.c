@@ -29,6 +29,19 @@ enum status import_finish_qwen3_next(const struct node *config, struct model *mo
     return import_layers(config, model, interval, err);
 }
 
+/* The gates' rank is a head's size (vLLM models/alice_ai.py, _make_kimi_kda_config). */
+enum status import_finish_alice(const struct node *config, struct model *model, struct err *err)
+{
+    struct linear *l = &model->linear;
+    TRY(import_finish_qwen3_next(config, model, err));
+    if (l->key_heads != l->heads || l->key_dim != l->head_dim)
+        return err_at(err, STATUS_INPUT, config->mark,
+                      "'linear_num_key_heads' and 'linear_key_head_dim' must be those of "
+                      "values: Kimi's delta rule has as many keys as values");
+    l->rank = l->head_dim;
+    return STATUS_OK;
+}
+
 /* full_attn_layers counts from 1. */
 static enum layer_type kimi(const struct node *config, uint64_t i)
 {

@@ -102,6 +102,8 @@ enum status import_finish_bailing(const struct node *config, struct model *model
                                   struct err *err);
 enum status import_finish_bailing_hybrid(const struct node *config, struct model *model,
                                          struct err *err);
+enum status import_finish_alice(const struct node *config, struct model *model,
+                                struct err *err);
 enum status import_finish_muse_glimmer(const struct node *config, struct model *model,
                                        struct err *err);
 enum status import_finish_solar_open2(const struct node *config, struct model *model,

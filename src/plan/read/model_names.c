@@ -150,6 +150,8 @@ static const struct model_name {
     {"solar-open2-250b", "solar-open2-250b", NULL, NULL, NULL, "upstage/Solar-Open2-250B",
      NULL},
     {"muse-glimmer-30b", "muse-glimmer-30b", NULL, NULL, NULL, NULL, NULL},
+    {"alice-ai-80b-a3b", "aliceai-foundation-80b-a3b", NULL, NULL, NULL,
+     "yandex/AliceAI-Foundation-80B-A3B", NULL},
     {"mimo-v2-flash", "mimo-v2.6-flash", NULL, NULL, NULL, NULL, "mxfp4"}, /* same shape */
     {"mimo-v2-flash", "mimo-v2-flash", NULL, NULL, NULL, "XiaomiMiMo/MiMo-V2-Flash",
      "fp8_block"},
