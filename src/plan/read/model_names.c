@@ -149,12 +149,13 @@ static const struct model_name {
      "fp8_block"},
     {"solar-open2-250b", "solar-open2-250b", NULL, NULL, NULL, "upstage/Solar-Open2-250B",
      NULL},
-    {"muse-glimmer-30b", "muse-glimmer-30b", NULL, NULL, NULL, NULL, NULL},
+    {"muse-glimmer-30b", "muse-glimmer-30b", NULL, NULL, NULL, "facebook/Muse-Glimmer-30B",
+     NULL},
     {"alice-ai-80b-a3b", "aliceai-foundation-80b-a3b", NULL, NULL, NULL,
-     "yandex/AliceAI-Foundation-80B-A3B", NULL},
-    {"mimo-v2-flash", "mimo-v2.6-flash", NULL, NULL, NULL, NULL, "mxfp4"}, /* same shape */
+     "yandex/AliceAI-Foundation-80B-A3B-Base", NULL},
     {"mimo-v2-flash", "mimo-v2-flash", NULL, NULL, NULL, "XiaomiMiMo/MiMo-V2-Flash",
      "fp8_block"},
+    {"mimo-v2-flash", "mimo-v2.6-flash", NULL, NULL, NULL, NULL, "mxfp4"}, /* same shape */
     {"step-3.7-flash", "step-3.7-flash", NULL, NULL, NULL, "stepfun-ai/Step-3.7-Flash", NULL},
     {"step-3.7-flash", "step-3.5-flash", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"k-exaone-236b-a23b", "k-exaone-236b-a23b", NULL, NULL, NULL,
