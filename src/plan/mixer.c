@@ -51,7 +51,8 @@ static struct params_part count_gqa(const struct model *model, const struct atte
 
 /* q down [H, r_q], q up [r_q, h (nope + rope)] or q [H, h (nope + rope)] alone,
  * kv down [H, r_kv + rope], kv up [r_kv, h (nope + v)], o [h v, H], with a gate another [H, h
- * v]; norms on both low ranks; a sink for each head */
+ * v], or [H, h] where heads have one each (vLLM models/bailing_moe_v3.py,
+ * BailingMoeV3MLAAttention); norms on both low ranks; a sink for each head */
 static struct params_part count_mla(const struct model *model, bool *overflow)
 {
     const struct attention *a = &model->attention;
@@ -62,6 +63,8 @@ static struct params_part count_mla(const struct model *model, bool *overflow)
         checked_add(checked_mul(a->heads, a->qk_nope_head_dim, overflow), v, overflow);
     uint64_t from_hidden = checked_add(mul_add(a->output_gate ? 2 : 1, v, down, overflow),
                                        a->q_lora_rank ? a->q_lora_rank : q, overflow);
+    if (a->head_gate)
+        from_hidden = checked_add(from_hidden, a->heads, overflow);
     uint64_t from_rank = checked_add(checked_mul(a->kv_lora_rank, up, overflow),
                                      checked_mul(a->q_lora_rank, q, overflow), overflow);
     uint64_t biases = a->bias ? checked_add(a->q_lora_rank, down, overflow) : 0;
@@ -208,9 +211,10 @@ struct linear_width linear_widths(const struct model *model, bool *overflow)
 }
 
 /* Vectors: norms, and what stands per head or channel (A_log, D, dt_bias). */
-static void linear_vectors(const struct linear *l, uint64_t values, struct params_part *part,
+static void linear_vectors(const struct model *model, uint64_t values, struct params_part *part,
                            bool *overflow)
 {
+    const struct linear *l = &model->linear;
     switch (l->kind) {
     case LINEAR_GATED_DELTA_NET:
         part->norms = l->head_dim;
@@ -220,8 +224,8 @@ static void linear_vectors(const struct linear *l, uint64_t values, struct param
         part->norms = l->head_dim;
         part->biases = checked_add(l->heads, values, overflow);
         break;
-    case LINEAR_LIGHTNING:
-        part->norms = values;
+    case LINEAR_LIGHTNING: /* and norms of queries and keys, as attention's (Ling-2.5) */
+        part->norms = mul_add(model->attention.qk_norm ? 2 : 0, l->head_dim, values, overflow);
         break;
     case LINEAR_MAMBA2:
         part->norms = l->bare ? 0 : values;
@@ -237,23 +241,29 @@ static void linear_vectors(const struct linear *l, uint64_t values, struct param
     }
 }
 
-/* Gates of KDA that come from a low rank: the decay's, and the output's where it is no matrix.
- */
-static uint64_t low_rank_gates(const struct linear *l)
+/* Gates of KDA that are one matrix [H, values]: the output's, the decay's. */
+static uint64_t full_rank_gates(const struct linear *l)
 {
-    return l->full_rank_gate ? 1 : 2;
+    return (uint64_t)l->full_rank_gate + l->full_rank_decay;
 }
 
-/* in [H, in], out [values, H], the taps of the convolution, and Mamba's bias of it; the
- * low-rank gates of KDA [H, r] and [r, values] twice, or once and [H, values] for the output's;
- * Mamba-1's [values, r + 2 N] and [r, values]. */
+/* And those that come from a low rank. */
+static uint64_t low_rank_gates(const struct linear *l)
+{
+    return 2 - full_rank_gates(l);
+}
+
+/* in [H, in], out [values, H], the taps of the convolution, and Mamba's bias of it; each of
+ * both gates of KDA [H, r] and [r, values], or [H, values] (vLLM models/bailing_moe_v3.py,
+ * BailingMoeV3KimiDeltaAttention: f_proj, g_proj); Mamba-1's [values, r + 2 N] and [r, values].
+ */
 static struct params_part linear_parameters(const struct model *model, bool *overflow)
 {
     const struct linear *l = &model->linear;
     struct linear_width w = linear_widths(model, overflow);
     uint64_t hidden = model->hidden, ends = checked_add(w.in, w.values, overflow);
     struct params_part part = {.matrices = checked_mul(ends, hidden, overflow)};
-    linear_vectors(l, w.values, &part, overflow);
+    linear_vectors(model, w.values, &part, overflow);
     part.matrices = mul_add(w.conv, l->conv, part.matrices, overflow);
     if (l->kind == LINEAR_MAMBA2 && l->conv)
         part.biases = checked_add(part.biases, w.conv, overflow);
@@ -263,8 +273,10 @@ static struct params_part linear_parameters(const struct model *model, bool *ove
                         checked_mul3(low_rank_gates(l), l->rank,
                                      checked_add(hidden, w.values, overflow), overflow),
                         overflow);
-    if (l->kind == LINEAR_KIMI_DELTA && l->full_rank_gate)
-        part.matrices = mul_add(hidden, w.values, part.matrices, overflow);
+    if (l->kind == LINEAR_KIMI_DELTA)
+        part.matrices =
+            checked_add(part.matrices,
+                        checked_mul3(full_rank_gates(l), hidden, w.values, overflow), overflow);
     if (l->kind == LINEAR_MAMBA1)
         part.matrices =
             mul_add(w.values, checked_add(w.step, l->rank, overflow), part.matrices, overflow);

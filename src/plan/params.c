@@ -213,7 +213,8 @@ static struct params_part mtp_module(const struct model *model, const struct par
                                      uint64_t experts, bool *overflow)
 {
     struct params own = *params;
-    if (model->mtp_plain)
+    if (model->mtp_plain ||
+        model->residual_block) /* which adds (vLLM models/alice_ai_mtp.py) */
         own.streams = (struct params_part){0};
     struct params_part sum = layer_of(&own, model_mtp_kind(model), experts, overflow);
     part_add(&sum, params->module_ends, 1, overflow);

@@ -30,7 +30,8 @@ struct attention {
     bool sinks;             /* one learned sink per head (gpt-oss) */
     bool output_gate;       /* a sigmoid gate on the output: GQA from as many rows of q again,
                                MLA from a matrix of its own (Kimi-K3) */
-    bool head_gate; /* a sigmoid gate per head on the output, a matrix of its own (Step) */
+    bool head_gate; /* a sigmoid gate per head on the output, a matrix of its own (Step, MLA of
+                       Ling-3.0) */
     bool k_eq_v;    /* but in window layers keys are values too: no v matrix (Gemma 4) */
     uint64_t window, chunk;         /* tokens that layers of type window, chunk reach */
     uint64_t csa_ratio, hca_ratio;  /* tokens that become an entry in layers of type csa, hca */
@@ -48,9 +49,10 @@ struct window {
 struct linear {
     enum linear_kind kind;
     uint64_t heads, head_dim, key_heads, key_dim;
-    uint64_t conv;       /* taps of the convolution before it; 0: none */
-    uint64_t rank;       /* of the gates (kimi_delta), of the step (mamba1) */
-    bool full_rank_gate; /* kimi_delta's output gate is one matrix (Kimi-K3) */
+    uint64_t conv;        /* taps of the convolution before it; 0: none */
+    uint64_t rank;        /* of the gates (kimi_delta), of the step (mamba1) */
+    bool full_rank_gate;  /* kimi_delta's output gate is one matrix (Kimi-K3) */
+    bool full_rank_decay; /* and so is its decay (Ling-3.0): it has no rank */
     bool bare;        /* mamba1 without norms of step, B and C, mamba2 without the gated norm */
     uint64_t chunk;   /* tokens that a training kernel takes at once */
     enum dtype state; /* format of the state when serving; NONE until the engine's is known */

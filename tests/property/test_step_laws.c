@@ -233,6 +233,8 @@ static void training_flop_is_the_models(void **state)
         draw_even(&rng, &plan);
         plan.model.linear.full_rank_gate = rng_below(&gates, 2);
         plan.model.moe.latent_norm = rng_below(&gates, 2) && plan.stack.kind != STACK_HOST;
+        plan.model.linear.full_rank_decay =
+            plan.model.linear.full_rank_gate && rng_below(&gates, 2);
         if (!listed_plan(&plan, &l))
             continue;
         struct params params;

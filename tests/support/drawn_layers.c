@@ -52,9 +52,9 @@ static void draw_heads(struct rng *rng, struct model *model)
     struct attention *a = &model->attention;
     uint64_t gate = rng_below(rng, 3);
     a->output_gate = gate == 1;
+    a->head_gate = gate == 2;
     if (a->kind != ATTENTION_GQA)
         return;
-    a->head_gate = gate == 2;
     a->k_eq_v = rng_below(rng, 4) == 0;
     a->v_head_dim = a->k_eq_v ? 0 : 8 * rng_below(rng, 2);
     if (rng_below(rng, 2))

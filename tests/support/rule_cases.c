@@ -165,6 +165,12 @@ static const struct rule_case cases[] = {
     {"linear-rank", LINEAR " model.linear.kind=kimi_delta",
      LINEAR " model.linear.kind=kimi_delta model.linear.rank=8",
      "linear rank is 0, it must be larger", "kimi_delta and mamba1 need it"},
+    {"linear-gates-of-full-rank",
+     LINEAR " model.linear.kind=kimi_delta model.linear.full_rank_decay=true",
+     LINEAR " model.linear.kind=kimi_delta model.linear.full_rank_decay=true "
+            "model.linear.full_rank_gate=true",
+     "full_rank_decay: a decay of full rank stands beside a gate of full rank",
+     "set model.linear.full_rank_gate to true"},
     {"linear-key-heads-divide-heads", LINEAR " model.linear.key_heads=3", LINEAR,
      "linear heads 4 is not divisible by key_heads 3", "divisors of 4 near it: 2, 4"},
     {"linear-on-one-cp-rank", LINEAR " parallel.cp=2", LINEAR, "cp 2 is not 1",

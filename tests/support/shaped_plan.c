@@ -200,6 +200,7 @@ static void draw_kimi(struct rng *rng, struct plan *plan)
     if (kimi) {
         linear->kind = LINEAR_KIMI_DELTA;
         linear->full_rank_gate = full;
+        linear->full_rank_decay = full && norm;
     }
     if (latent) {
         moe->latent_size = plan->model.hidden / 2;

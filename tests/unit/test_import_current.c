@@ -188,6 +188,72 @@ static void kimi_k3_says_what_is_left_out(void **state)
     arena_release(&arena);
 }
 
+/* Ling-3.0 in its published formats: experts in mxfp4 beside the rest in blocks of fp8, or all
+ * in fp8; what would change its layers is said, what they need asked for. */
+static void ling_has_its_gates_and_formats(void **state)
+{
+    (void)state;
+#define LING(more)                                                                             \
+    "{\"architectures\": [\"BailingMoeV3ForCausalLM\"], \"model_type\": \"bailing_hybrid\","   \
+    " \"num_hidden_layers\": 8, \"hidden_size\": 64, \"vocab_size\": 100,"                     \
+    " \"num_attention_heads\": 4, \"num_experts\": 8, \"num_experts_per_tok\": 2,"             \
+    " \"intermediate_size\": 128, \"moe_intermediate_size\": 32, \"num_shared_experts\": 1,"   \
+    " \"first_k_dense_replace\": 1, \"kv_lora_rank\": 16, \"qk_nope_head_dim\": 8,"            \
+    " \"qk_rope_head_dim\": 4, \"v_head_dim\": 8, \"head_dim\": 8, \"layer_group_size\": "     \
+    "3" more "}"
+#define CONV ", \"short_conv_kernel_size\": 4"
+#define FP8                                                                                    \
+    ", \"quantization_config\": {\"quant_method\": \"fp8\", \"weight_block_size\": [128, 128]"
+    static const struct {
+        const char *text;
+        bool wide, head, low;
+        enum dtype checkpoint, plain;
+        const char *note; /* ""; NULL: refused */
+    } cases[] = {
+        {LING(CONV ", \"gated_attention_proj_granularity_type\": \"head_wise\""), false, true,
+         false, DTYPE_NONE, DTYPE_BF16, ""},
+        {LING(CONV ", \"gated_attention_proj_granularity_type\": \"element_wise\""), true,
+         false, false, DTYPE_NONE, DTYPE_BF16, ""},
+        {LING(CONV ", \"no_kda_lora\": false"), false, false, true, DTYPE_NONE, DTYPE_BF16, ""},
+        {LING(CONV FP8 "}"), false, false, false, DTYPE_FP8_BLOCK, DTYPE_BF16, ""},
+        {LING(CONV FP8 ", \"routed_experts_quant_method\": \"mxfp4\"}"), false, false, false,
+         DTYPE_MXFP4, DTYPE_FP8_BLOCK, ""},
+        {LING(CONV FP8 ", \"store_dtype\": \"mxfp4\"}"), false, false, false, DTYPE_MXFP4,
+         DTYPE_FP8_BLOCK, ""},
+        {LING(CONV ", \"mtp_use_kda\": true"), false, false, false, DTYPE_NONE, DTYPE_BF16,
+         "'mtp_use_kda'"},
+        {LING(""), .note = NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct model m = {0};
+        struct err err = {0};
+        struct text notes = {.arena = &arena};
+        enum status status = config_read_text(cases[i].text, &arena, &m, &notes, &err);
+        print_message("%s\n", cases[i].text);
+        if (!cases[i].note) {
+            assert_int_equal(status, STATUS_INPUT);
+            assert_string_equal(err.text, "configuration has no 'short_conv_kernel_size'");
+            arena_release(&arena);
+            continue;
+        }
+        assert_int_equal(status, STATUS_OK);
+        assert_int_equal(m.attention.output_gate, cases[i].wide);
+        assert_int_equal(m.attention.head_gate, cases[i].head);
+        assert_int_equal(m.linear.full_rank_gate, !cases[i].low);
+        assert_int_equal(m.linear.full_rank_decay, !cases[i].low);
+        assert_int_equal(m.linear.rank, cases[i].low ? 8 : 0);
+        assert_int_equal(m.checkpoint, cases[i].checkpoint);
+        assert_int_equal(m.plain_format, cases[i].plain);
+        assert_non_null(strstr(text_string(&notes), cases[i].note));
+        assert_int_equal(text_string(&notes)[0] != 0, cases[i].note[0] != 0);
+        /* two groups of three, and two layers behind them */
+        assert_int_equal(model_mixers(&m, MIXER_FULL), 4);
+        assert_int_equal(m.dense_layers, 1);
+        arena_release(&arena);
+    }
+}
+
 static void granite_has_experts_behind_every_mixer(void **state)
 {
     (void)state;
@@ -309,6 +375,7 @@ int main(void)
         cmocka_unit_test(what_is_left_out_is_what_the_software_takes),
         cmocka_unit_test(an_omni_model_thinks),
         cmocka_unit_test(kimi_k3_says_what_is_left_out),
+        cmocka_unit_test(ling_has_its_gates_and_formats),
         cmocka_unit_test(granite_has_experts_behind_every_mixer),
         cmocka_unit_test(the_file_beside_says_the_format),
         cmocka_unit_test(bamba_numbers_its_attention),

@@ -412,6 +412,11 @@ static void hybrid_models_have_adapters(void **state)
     assert_int_equal(adapter_parameters(K3 "[g_proj]", "adapters"), 93 * 8 * (7168 + wide));
     assert_int_equal(adapter_parameters(K3 "[f_a_proj,g_a_proj]", "adapters"),
                      69 * 8 * (7168 + 128));
+    /* Ling-3.0's decay is one matrix, and MLA's gate has a column a head */
+#define LING "model=ling-3.0-flash lora.rank=8 lora.targets="
+    assert_int_equal(adapter_parameters(LING "[f_proj]", "adapters"), 35 * 8 * (2560 + all));
+    assert_int_equal(adapter_parameters(LING "[g_proj]", "adapters"),
+                     8 * (35 * (2560 + all) + 7 * (2560 + 32)));
 }
 
 /* A layer saves the input of its own adapted matrices. */

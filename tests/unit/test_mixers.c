@@ -36,7 +36,12 @@ static void parameters_of_one_mixer(void **state)
         {"qwen3-next-80b-a3b", 33718464},
         {"kimi-linear-48b-a3b", 39514272},
         {"kimi-k3", 443740384},
+        /* H (3 V + 32) + V H + 2 H V + 12 V, a norm of 128, A_log and dt_bias: V = 32 x 128 */
+        {"ling-3.0-flash", 63049888},
+        {"ling-3.0-tiny", 18925712},
         {"minimax-text-01", 251666432},
+        /* 5 H V, the gated norm V, norms of queries and keys: V = 64 x 128 */
+        {"ring-2.5-1t", 5 * 8192 * 8192 + 8192 + 2 * 128},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct arena arena = {0};
@@ -88,6 +93,29 @@ static void kimi_k3_has_gates_of_full_rank(void **state)
     arena_release(&arena);
 }
 
+/* Ling-3.0's decay is one matrix too, nothing of the recurrence is left whole on every rank;
+ * MLA has a gate [H, heads], which the matrix of Kimi-K3's would make 128 times as wide. */
+static void ling_has_gates_of_full_rank_and_of_heads(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    bool overflow = false;
+    load("ling-3.0-flash", &arena, &plan);
+    struct params_part full = mixer_parameters(&plan.model, MIXER_FULL, &overflow);
+    /* q, kv down, kv up, o, the gate and the norm of kv's rank */
+    assert_int_equal(params_part_total(full), 2560 * 32 * 192 + 2560 * 576 + 512 * 32 * 256 +
+                                                  32 * 128 * 2560 + 2560 * 32 + 512);
+    assert_int_equal(mixer_whole(&plan.model, MIXER_LINEAR, &overflow), 0);
+    uint64_t with = params_part_total(mixer_parameters(&plan.model, MIXER_LINEAR, &overflow));
+    plan.model.linear.full_rank_decay = false;
+    plan.model.linear.rank = 128;
+    uint64_t low = params_part_total(mixer_parameters(&plan.model, MIXER_LINEAR, &overflow));
+    assert_int_equal(with - low, 2560 * 4096 - 128 * (2560 + 4096));
+    assert_int_equal(mixer_whole(&plan.model, MIXER_LINEAR, &overflow), 128 * 2560);
+    arena_release(&arena);
+}
+
 static void indexers_have_their_parameters(void **state)
 {
     (void)state;
@@ -134,6 +162,10 @@ static void sequences_keep_what_the_page_says(void **state)
         {"kimi-linear-48b-a3b", MIXER_LINEAR, DTYPE_F32, 2170880, 8064, 307658752},
         /* 3 x 12288 x 3 x 2 + 96 x 128^2 x 4; 24 layers of 576 x 2 */
         {"kimi-k3", MIXER_LINEAR, DTYPE_F32, 6512640, 27648, 1355341824},
+        /* 3 x 4096 x 3 x 2 + 32 x 128^2 x 4 of 35 layers; 7 of 576 x 2 */
+        {"ling-3.0-flash", MIXER_LINEAR, DTYPE_F32, 2170880, 8064, 340221952},
+        /* 64 x 128^2 x 4 of 70 layers; 10 of 576 x 2 */
+        {"ring-2.5-1t", MIXER_LINEAR, DTYPE_F32, 4194304, 11520, 671088640},
         {"nemotron-3-nano", MIXER_LINEAR, DTYPE_F32, 2134016, 6144, 250408960},
         {"nemotron-3-super", MIXER_LINEAR, DTYPE_F32, 4255744, 8192, 438665216},
         {"jamba-1.5-large", MIXER_LINEAR, DTYPE_BF16, 622592, 36864, 1247182848},
@@ -180,6 +212,9 @@ static void training_saves_what_the_page_says(void **state)
         /* 2 (2 H + 2 x 1536 + 576 + 512 + n (192 + 192 + 128 + 128)), statistics of n heads,
          * and of the gate the sigmoid and the product, 2 x 2 n 128 */
         {"kimi-k3", KIND_MOE, 160256 + 49152, 0},
+        /* no latent at all */
+        {"ling-3.0-flash", KIND_LINEAR_MOE, 2 * (2 * 2560 + 10 * 4096 + 128 * 32) + 18 * 32 + 4,
+         1},
         {"nemotron-3-nano", KIND_LINEAR, 55972, 1},
         {"nemotron-3-super", KIND_LINEAR, 102692, 1},
         {"jamba-1.5-large", KIND_LINEAR_MOE, 232576, 0},
@@ -231,6 +266,12 @@ static void gates_are_products_of_their_matrices(void **state)
         {"kimi-k3", "output_gate_up", 0},
         {"kimi-k3", "output_gate", 7168 * 12288},
         {"kimi-k3", "attention_gate", 7168 * 12288},
+        {"ling-3.0-flash", "gates_down", 0},
+        {"ling-3.0-flash", "decay_up", 0},
+        {"ling-3.0-flash", "decay", 2560 * 4096},
+        {"ling-3.0-flash", "output_gate", 2560 * 4096},
+        {"ling-3.0-flash", "attention_gate", 0},
+        {"ling-3.0-flash", "head_gate", 2560 * 32},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct arena arena = {0};
@@ -260,9 +301,9 @@ static void an_engine_holds_every_parameter(void **state)
 {
     (void)state;
     static const char *const models[] = {
-        "qwen3-next-80b-a3b", "nemotron-3-nano", "jamba-v0.1",      "minimax-text-01",
-        "llama-3.1-8b",       "qwen3-32b",       "falcon-h1-0.5b",  "falcon-mamba-7b",
-        "mamba-codestral-7b", "llama4-scout",    "nemotron-3-super"};
+        "qwen3-next-80b-a3b", "nemotron-3-nano", "jamba-v0.1",       "minimax-text-01",
+        "llama-3.1-8b",       "qwen3-32b",       "falcon-h1-0.5b",   "falcon-mamba-7b",
+        "mamba-codestral-7b", "llama4-scout",    "nemotron-3-super", "ring-mini-linear-2.0"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         struct arena arena = {0};
         struct plan plan;
@@ -351,6 +392,7 @@ int main(void)
         cmocka_unit_test(parameters_of_one_mixer),
         cmocka_unit_test(mamba2_counts_its_norm),
         cmocka_unit_test(kimi_k3_has_gates_of_full_rank),
+        cmocka_unit_test(ling_has_gates_of_full_rank_and_of_heads),
         cmocka_unit_test(indexers_have_their_parameters),
         cmocka_unit_test(sequences_keep_what_the_page_says),
         cmocka_unit_test(training_saves_what_the_page_says),

@@ -308,6 +308,25 @@ static void kimi_k3_is_its_checkpoint(void **state)
     arena_release(&arena);
 }
 
+/* MiMo-V2.5-Pro's checkpoint holds 1,023,244,718,976 elements, scales of blocks of fp8 among
+ * them: 216 x 48 of q, k and v in 70 layers and 3 modules, 3 x 48 x 128 of a dense network in
+ * one and three, 3 x 48 x 16 of an expert (text index id 62727537601). */
+static void mimo_is_its_checkpoint(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    struct params p;
+    catalogue_plan("mimo-v2.5-pro", NULL, NULL, &arena, &plan);
+    params_count(&plan.model, &p);
+    uint64_t model = p.parameters;
+    plan.model.mtp_enabled = true;
+    params_count(&plan.model, &p);
+    const uint64_t scales = 216 * 48 * 73 + 3 * 48 * 128 * 4 + 3 * 48 * 16 * 384 * 69;
+    assert_int_equal(model + params_part_total(p.mtp) + scales, UINT64_C(1023244718976));
+    arena_release(&arena);
+}
+
 /* Every name of a kind in a plan of its own; `part` 0: model, 1: cluster, 2: stack. */
 static void every_name_loads(enum catalog_kind kind, unsigned part)
 {
@@ -547,6 +566,7 @@ int main(void)
         cmocka_unit_test(models_have_the_parameters_of_their_layers),
         cmocka_unit_test(models_round_to_what_is_published),
         cmocka_unit_test(kimi_k3_is_its_checkpoint),
+        cmocka_unit_test(mimo_is_its_checkpoint),
         cmocka_unit_test(models_have_their_exact_parameters),
         cmocka_unit_test(every_model_cluster_and_stack_loads),
         cmocka_unit_test(descriptions_agree_with_the_counts),

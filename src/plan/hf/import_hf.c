@@ -408,7 +408,11 @@ enum status import_hf_model(const struct node *config, struct model *model, stru
         return err_hint(err, "architecture '%s' needs it", c.architecture);
     }
     import_hf_format(find_value(&c, "quantization_config"), &m, NULL);
-    import_hf_experts(find_value(&c, "expert_dtype"), &m);
+    static const char *const experts[] = {"expert_dtype",
+                                          "quantization_config.routed_experts_quant_method",
+                                          "quantization_config.store_dtype"};
+    for (size_t i = 0; i < sizeof experts / sizeof *experts; i++)
+        import_hf_experts(find_value(&c, experts[i]), &m);
     m.encoder = (struct encoder){.bias = true, .norm_bias = true, .merge = 4, .outputs = 1};
     import_hf_vision(c.outer, &m);
     snprintf(m.name, sizeof m.name, "%s", c.architecture);

@@ -435,8 +435,8 @@ void import_hf_format(const struct node *how, struct model *model, struct text *
 void import_hf_experts(const struct node *experts, struct model *model)
 {
     const enum dtype rest = model->checkpoint == DTYPE_NONE ? DTYPE_BF16 : model->checkpoint;
-    bool fp4 = node_is(experts, "fp4");
-    if (!fp4)
+    bool fp4 = node_is(experts, "fp4") || node_is(experts, "mxfp4");
+    if (!fp4 || model->checkpoint == DTYPE_MXFP4)
         return;
     model->checkpoint = DTYPE_MXFP4;
     model->plain_format = rest;

@@ -14,7 +14,10 @@
  * patterns that are not understood. */
 void import_hf_format(const struct node *how, struct model *model, struct text *notes);
 
-/* The same of `expert_dtype`, or NULL: experts in fp4 beside what the rest is in. */
+/* The same of `expert_dtype` (DeepSeek-V4), `routed_experts_quant_method` or `store_dtype` of a
+ * quantization_config (Ling-3.0, MiMo-V2.6), or NULL: experts in fp4 beside what the rest is
+ * in.
+ */
 void import_hf_experts(const struct node *experts, struct model *model);
 
 #endif

@@ -282,6 +282,20 @@ enum status import_finish_gemma3(const struct node *config, struct model *model,
     return import_layers(config, model, window_pattern, err);
 }
 
+/* Every fourth layer backward from the last. */
+static enum layer_type fourth_from_last(const struct node *config, uint64_t i)
+{
+    uint64_t n = import_count(config, "num_hidden_layers", 0);
+    return i < n && (n - 1 - i) % 4 == 0 ? LAYER_FULL : LAYER_WINDOW;
+}
+
+enum status import_finish_muse_glimmer(const struct node *config, struct model *model,
+                                       struct err *err)
+{
+    model->dense_layers = model->layers;
+    return import_layers(config, model, fourth_from_last, err);
+}
+
 static enum layer_type fourth_full(const struct node *config, uint64_t i)
 {
     (void)config;

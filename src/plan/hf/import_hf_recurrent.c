@@ -29,6 +29,19 @@ enum status import_finish_qwen3_next(const struct node *config, struct model *mo
     return import_layers(config, model, interval, err);
 }
 
+/* The gates' rank is a head's size (vLLM models/alice_ai.py, _make_kimi_kda_config). */
+enum status import_finish_alice(const struct node *config, struct model *model, struct err *err)
+{
+    struct linear *l = &model->linear;
+    TRY(import_finish_qwen3_next(config, model, err));
+    if (l->key_heads != l->heads || l->key_dim != l->head_dim)
+        return err_at(err, STATUS_INPUT, config->mark,
+                      "'linear_num_key_heads' and 'linear_key_head_dim' must be those of "
+                      "values: Kimi's delta rule has as many keys as values");
+    l->rank = l->head_dim;
+    return STATUS_OK;
+}
+
 /* full_attn_layers counts from 1. */
 static enum layer_type kimi(const struct node *config, uint64_t i)
 {
@@ -94,16 +107,41 @@ static enum layer_type minimax(const struct node *config, uint64_t i)
     return list ? LAYER_FULL : i % 2 == 0 ? LAYER_FULL : LAYER_LINEAR;
 }
 
+/* A recurrence of as many heads as attention has. */
+static void as_attention(const struct node *config, struct model *model)
+{
+    struct linear *l = &model->linear;
+    l->heads = l->key_heads = model->attention.heads;
+    l->head_dim = l->key_dim =
+        import_count(config, "head_dim", model->hidden / model->attention.heads);
+}
+
 enum status import_finish_lightning(const struct node *config, struct model *model,
                                     struct err *err)
 {
+    as_attention(config, model);
+    return import_layers(config, model, minimax, err);
+}
+
+/* The last of every group, and what is left behind the last group (vLLM
+ * models/bailing_moe_v3.py, _is_kda_layer). */
+static enum layer_type bailing(const struct node *config, uint64_t i)
+{
+    uint64_t n = import_count(config, "num_hidden_layers", 0),
+             group = import_count(config, "layer_group_size", 1);
+    bool last = !group || (i + 1) % group == 0 || i >= n / group * group;
+    return last ? LAYER_FULL : LAYER_LINEAR;
+}
+
+enum status import_finish_bailing_hybrid(const struct node *config, struct model *model,
+                                         struct err *err)
+{
     struct linear *l = &model->linear;
-    TRY(import_layers(config, model, minimax, err));
-    l->heads = l->key_heads = model->attention.heads;
-    l->head_dim = l->key_dim = model->attention.head_dim
-                                   ? model->attention.head_dim
-                                   : model->hidden / model->attention.heads;
-    return STATUS_OK;
+    TRY(import_finish_bailing(config, model, err));
+    as_attention(config, model);
+    if (l->kind == LINEAR_KIMI_DELTA && !l->full_rank_decay)
+        l->rank = l->head_dim;
+    return import_layers(config, model, bailing, err);
 }
 
 /* hybrid_override_pattern: M mamba, * attention, E experts, - a dense network; it says how many
@@ -228,6 +266,33 @@ enum status import_finish_bamba(const struct node *config, struct model *model, 
     share_channels(config, model, expanded(config, model));
     model->dense_layers = model->layers;
     return import_layers(config, model, bamba, err);
+}
+
+/* gqa_layers counts from 0; else one layer of attention before gqa_interval others. */
+static enum layer_type solar(const struct node *config, uint64_t i)
+{
+    uint64_t between = import_count(config, "gqa_interval", 3);
+    if (import_value(config, "gqa_layers", NODE_SEQUENCE))
+        return numbered(config, "gqa_layers", i);
+    return i % (between + 1) == 0 ? LAYER_FULL : LAYER_LINEAR;
+}
+
+/* Absent sizes are attention's. */
+enum status import_finish_solar_open2(const struct node *config, struct model *model,
+                                      struct err *err)
+{
+    struct linear *l = &model->linear;
+    uint64_t size = model->attention.head_dim ? model->attention.head_dim : 128;
+    l->heads = l->heads ? l->heads : model->attention.heads;
+    l->head_dim = l->key_dim = l->head_dim ? l->head_dim : size;
+    if (l->key_heads && l->key_heads != l->heads)
+        return err_at(
+            err, STATUS_INPUT, config->mark,
+            "'linear_attn_config.num_kv_heads' must be 'num_heads': Kimi's delta rule "
+            "over fewer heads of keys is not modelled");
+    l->key_heads = l->heads;
+    l->rank = l->full_rank_decay ? 0 : l->head_dim;
+    return import_layers(config, model, solar, err);
 }
 
 /* Where there is no list of types. */

@@ -100,6 +100,14 @@ enum status import_finish_ernie_vl(const struct node *config, struct model *mode
 enum status import_finish_nas(const struct node *config, struct model *model, struct err *err);
 enum status import_finish_bailing(const struct node *config, struct model *model,
                                   struct err *err);
+enum status import_finish_bailing_hybrid(const struct node *config, struct model *model,
+                                         struct err *err);
+enum status import_finish_alice(const struct node *config, struct model *model,
+                                struct err *err);
+enum status import_finish_muse_glimmer(const struct node *config, struct model *model,
+                                       struct err *err);
+enum status import_finish_solar_open2(const struct node *config, struct model *model,
+                                      struct err *err);
 
 /* And those of models whose window layers have heads of their own; see import_hf_window.c. */
 enum status import_finish_gemma4(const struct node *config, struct model *model,

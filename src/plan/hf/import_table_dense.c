@@ -90,6 +90,21 @@ static const struct import_field mimo[] = {
     COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
 };
 
+/* Muse Glimmer: norms before and behind both parts, a gate as wide as the heads beside q; norms
+ * of heads have no weights (transformers models/muse_glimmer). */
+static const struct import_field muse_glimmer[] = {
+    WORD(moe.activation, "hidden_activation", "silu", import_activations),
+    COUNT(attention.window, "sliding_window", "2048"),
+    BOOL(attention.output_gate, "use_attn_output_gate", "true"),
+    COUNT(norms_per_layer, NULL, "4"),
+    KNOWN("layer_rope_theta"),
+    KNOWN("no_rope_layers"),
+    KNOWN("normalize_tok_embeddings"),
+    KNOWN("output_multiplier"),
+    KNOWN("qk_scale_factor"),
+    KNOWN("use_qk_norm"),
+};
+
 static const struct import_field seed_oss[] = {
     BOOL(attention.bias, "attention_bias", "true"),
     BOOL(attention.output_bias, "attention_out_bias", "false"),
@@ -288,6 +303,11 @@ static const struct import_family families[] = {
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
       FIELDS(mimo)},
      import_finish_dense},
+    {{"muse_glimmer", "muse_glimmer_text", "MuseGlimmerForCausalLM",
+      "MuseGlimmerForConditionalGeneration", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
+      FIELDS(muse_glimmer)},
+     import_finish_muse_glimmer},
     {{"seed_oss", "SeedOssForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_dense_fields),
       FIELDS(seed_oss)},

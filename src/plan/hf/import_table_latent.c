@@ -155,6 +155,7 @@ static const struct import_field mimo_v2[] = {
     BOOL(mtp_dense, NULL, "true"),
     BOOL(mtp_first, NULL, "true"),
     KNOWN("attention_chunk_size"), /* as wide as the window; no layer is chunked */
+    KNOWN("attention_projection_layout"),
 };
 
 /* LongCat-Flash: a layer of two attention blocks and two dense networks, beside the first of
@@ -216,6 +217,50 @@ static const struct import_field bailing[] = {
     BOOL(moe.router.normalize, "norm_topk_prob", "true"),
     BOOL(moe.router.bias, "moe_router_enable_expert_bias", "false"),
     COUNT(moe.shared_intermediate, "moe_shared_expert_intermediate_size", "0"),
+};
+
+/* What Ling's layers with a recurrence say beside that. */
+#define BAILING_HYBRID                                                                         \
+    KNOWN("layer_group_size"), /* import_finish_bailing_hybrid */                              \
+        KNOWN("group_norm_size"), KNOWN("linear_silu"), KNOWN("router_dtype"),                 \
+        KNOWN("scoring_func"), KNOWN("topk_method"), KNOWN("num_kv_heads_for_linear_attn"),    \
+        KNOWN("use_rmsnorm")
+
+/* Ling-2.5, Ling-2.6 and Ring-2.5 (behind MLA), Ring-linear-2.0 (behind grouped heads): norms
+ * of heads are those of lightning attention. Source of names: vLLM
+ * models/bailing_moe_linear.py, layers/mamba/linear/bailing_linear_attn.py. */
+static const struct import_field bailing_lightning[] = {
+    WORD(linear.kind, NULL, "lightning", import_linear_kinds),
+    COUNT(linear.chunk, NULL, "256"),
+    BAILING_HYBRID,
+};
+
+static const struct import_word head_gates[] = {
+    {"head_wise", 1}, {"element_wise", 0}, {"none", 0}, {NULL, 0}};
+static const struct import_word wide_gates[] = {
+    {"head_wise", 0}, {"element_wise", 1}, {"none", 0}, {NULL, 0}};
+
+/* Ling-3.0: Kimi's delta rule with gates of full rank, a gate on MLA's output. Source of names:
+ * vLLM models/bailing_moe_v3.py. */
+static const struct import_field bailing_delta[] = {
+    BOOL(attention.qk_norm, NULL, "false"),
+    WORD(attention.head_gate, "gated_attention_proj_granularity_type", "none", head_gates),
+    WORD(attention.output_gate, "gated_attention_proj_granularity_type", "none", wide_gates),
+    WORD(linear.kind, NULL, "kimi_delta", import_linear_kinds),
+    COUNT(linear.conv, "short_conv_kernel_size", NULL),
+    BOOL(linear.full_rank_gate, "no_kda_lora", "true"),
+    BOOL(linear.full_rank_decay, "no_kda_lora", "true"),
+    WORD(linear.state, NULL, "float32", import_formats),
+    WORD(moe.router.score, NULL, "sigmoid", import_scores),
+    BOOL(moe.router.bias, NULL, "true"),
+    BAILING_HYBRID,
+    KNOWN("use_qk_norm"), /* no layer has one */
+    KNOWN("score_function"),
+    KNOWN("moe_router_enable_expert_bias"),
+    KNOWN("kda_safe_gate"),
+    KNOWN("kda_lower_bound"),
+    KNOWN("expert_swiglu_limit_list"),
+    KNOWN("share_expert_swiglu_limit_list"),
 };
 
 /* Sarvam's experts (30B behind grouped heads, 105B behind latent ones); absent keys are those
@@ -280,6 +325,32 @@ static const struct import_field solar_open[] = {
     BOOL(moe.router.bias, NULL, "true"),
     KNOWN("intermediate_size"),
     KNOWN("first_k_dense_replace"),
+};
+
+/* Kimi's delta rule, and gated attention without positions in every fourth layer from the
+ * first; experts of Solar-Open. Source of names: vLLM
+ * transformers_utils/configs/solar_open2.py; of shapes: transformers models/solar_open2. */
+static const struct import_field solar_open2[] = {
+    COUNT(dense_layers, "first_k_dense_replace", "0"),
+    COUNT(dense_intermediate, "intermediate_size", "10240"),
+    BOOL(rotary, "use_rope", "false"),
+    BOOL(attention.bias, "attention_bias", "false"),
+    BOOL(attention.qk_norm, "use_qk_norm", "false"),
+    BOOL(attention.output_gate, "use_gqa_gate", "true"),
+    WORD(moe.router.score, NULL, "sigmoid", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+    WORD(linear.kind, NULL, "kimi_delta", import_linear_kinds),
+    COUNT(linear.heads, "linear_attn_config.num_heads", "0"),
+    COUNT(linear.head_dim, "linear_attn_config.head_dim", "0"),
+    COUNT(linear.key_heads, "linear_attn_config.num_kv_heads", "0"),
+    COUNT(linear.conv, "linear_attn_config.short_conv_kernel_size", "4"),
+    BOOL(linear.full_rank_gate, "kda_use_full_proj", "false"),
+    BOOL(linear.full_rank_decay, "kda_use_full_proj", "false"),
+    WORD(linear.state, NULL, "float32", import_formats),
+    KNOWN("gqa_interval"), /* import_finish_solar_open2 */
+    KNOWN("gqa_layers"),
+    KNOWN("kda_allow_neg_eigval"),
 };
 
 static const struct import_field mistral4[] = {
@@ -355,6 +426,20 @@ static const struct import_family families[] = {
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_numbered_experts),
       FIELDS(bailing)},
      import_finish_bailing},
+    {{"BailingMoeV2_5ForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(import_numbered_experts),
+      FIELDS(bailing), FIELDS(bailing_lightning)},
+     import_finish_bailing_hybrid},
+    {{"bailing_moe_linear", "BailingMoeLinearForCausalLM", "BailingMoeLinearV2ForCausalLM",
+      NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(import_numbered_experts),
+      FIELDS(bailing), FIELDS(bailing_lightning)},
+     import_finish_bailing_hybrid},
+    {{"bailing_hybrid", "bailing_moe_v3", "BailingMoeV3ForCausalLM", "BailingHybridForCausalLM",
+      NULL},
+     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(import_numbered_experts),
+      FIELDS(bailing), FIELDS(bailing_delta)},
+     import_finish_bailing_hybrid},
     {{"mimo_v2_flash", "mimo_v2", "MiMoV2FlashForCausalLM", "MiMoV2ForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(routed_experts),
       FIELDS(deepseek_v3), FIELDS(mimo_v2)},
@@ -386,6 +471,10 @@ static const struct import_family families[] = {
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(routed_experts),
       FIELDS(solar_open)},
      import_finish_deepseek},
+    {{"solar_open2", "SolarOpen2ForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(routed_experts),
+      FIELDS(solar_open2)},
+     import_finish_solar_open2},
     {{"mistral4", "mistral4_text", "Mistral4ForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(routed_experts),
       FIELDS(mistral4)},

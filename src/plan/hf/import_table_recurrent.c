@@ -62,6 +62,22 @@ static const struct import_field qwen4[] = {
     KNOWN("mtp_use_dedicated_embeddings"),
 };
 
+/* Alice AI: the attention and experts of Qwen3-Next beside Kimi's delta rule, and attention
+ * residuals. Absent keys are those of AliceAIConfig (vLLM
+ * transformers_utils/configs/alice_ai.py; its layers: models/alice_ai.py). */
+static const struct import_field alice_ai[] = {
+    COUNT(vocab, "vocab_size", "129024"),
+    WORD(linear.kind, NULL, "kimi_delta", import_linear_kinds),
+    COUNT(linear.key_heads, "linear_num_key_heads", "32"),
+    WORD(linear.state, NULL, "float32", import_formats),
+    WORD(moe.router.score, "router_score_function", "sigmoid", import_scores),
+    BOOL(moe.router.bias, "router_bias_correction", "true"),
+    COUNT(residual_block, "block_attn_res_block_size", "4"),
+    KNOWN("kda_allow_negative_eigenvalues"),
+    KNOWN("number_of_conv_states"),
+    KNOWN("num_shared_experts"), /* shared_expert_intermediate_size says it */
+};
+
 /* Of Kimi-K3 what the text model of that name has besides. Source of names: vLLM
  * vllm/models/kimi_k3. */
 static const struct import_field kimi_linear[] = {
@@ -326,6 +342,10 @@ static const struct import_family families[] = {
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(delta_net),
       FIELDS(delta_dense)},
      import_finish_qwen3_next},
+    {{"alice_ai", "AliceAIForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(delta_net),
+      FIELDS(delta_experts), FIELDS(alice_ai)},
+     import_finish_alice},
     {{"kimi_linear", "kimi_k3", "KimiLinearForCausalLM", "KimiK3ForConditionalGeneration",
       NULL},
      {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(import_numbered_experts),

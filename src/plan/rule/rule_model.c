@@ -39,8 +39,22 @@ static uint64_t listed_dense_layers(const struct plan *plan)
 
 static bool has_rank(const struct plan *plan)
 {
-    enum linear_kind kind = plan->model.linear.kind;
-    return plan_has_linear(plan) && (kind == LINEAR_KIMI_DELTA || kind == LINEAR_MAMBA1);
+    const struct linear *l = &plan->model.linear;
+    return plan_has_linear(plan) &&
+           ((l->kind == LINEAR_KIMI_DELTA && !l->full_rank_decay) || l->kind == LINEAR_MAMBA1);
+}
+
+static bool has_full_decay(const struct plan *plan)
+{
+    const struct linear *l = &plan->model.linear;
+    return plan_has_linear(plan) && l->kind == LINEAR_KIMI_DELTA && l->full_rank_decay;
+}
+
+static bool has_low_gate(const struct plan *plan, char *text, char *hint)
+{
+    rule_say(text, "full_rank_decay: a decay of full rank stands beside a gate of full rank");
+    rule_say(hint, "set model.linear.full_rank_gate to true");
+    return !plan->model.linear.full_rank_gate;
 }
 
 static bool has_reuse(const struct plan *plan)
@@ -78,6 +92,11 @@ static uint64_t one_rank(const struct plan *plan)
 static bool has_values(const struct plan *plan)
 {
     return plan->model.attention.kind == ATTENTION_GQA && plan->model.attention.v_head_dim > 0;
+}
+
+static bool keeps_values(const struct plan *plan)
+{
+    return plan->model.attention.kind != ATTENTION_SHARED_KV;
 }
 
 static bool has_two_gates(const struct plan *plan, char *text, char *hint)
@@ -448,6 +467,12 @@ static const struct rule rules[] = {
      .applies = has_rank,
      .a = MEMBER("linear rank", model.linear.rank),
      .hint = "kimi_delta and mamba1 need it"},
+    {.name = "linear-gates-of-full-rank",
+     .key = "model.linear.full_rank_decay",
+     .shape = RULE_OTHER,
+     .applies = has_full_decay,
+     .broken = has_low_gate,
+     .also = {"model.linear.full_rank_gate"}},
     {.name = "linear-key-heads-divide-heads",
      .key = "model.linear.key_heads",
      .shape = RULE_DIVIDES,
@@ -554,7 +579,7 @@ static const struct rule rules[] = {
     {.name = "one-gate",
      .key = "model.attention.head_gate",
      .shape = RULE_OTHER,
-     .applies = is_gqa,
+     .applies = keeps_values,
      .broken = has_two_gates,
      .also = {"model.attention.output_gate"}},
     {.name = "mla-kv-rank",

@@ -190,7 +190,8 @@ const struct field schema_table[] = {
          "a sigmoid gate on attention's output: gqa projected beside q (Qwen3-Next), mla by a "
          "matrix of its own (Kimi-K3)"),
     BOOL("model.attention.head_gate", model.attention.head_gate, "false",
-         "gqa: a sigmoid gate per head on attention's output (Step-3.7)"),
+         "gqa, mla: a sigmoid gate per head on attention's output, by a matrix of its own "
+         "(Step-3.7, Ling-3.0)"),
     BOOL("model.attention.k_eq_v", model.attention.k_eq_v, "false",
          "gqa: in layers other than window ones the keys' projection is the values' too, and "
          "both are cached (Gemma 4)"),
@@ -226,6 +227,8 @@ const struct field schema_table[] = {
           "kimi_delta: rank of both gates; mamba1: rank of the time step"),
     BOOL("model.linear.full_rank_gate", model.linear.full_rank_gate, "false",
          "kimi_delta: the output gate is one matrix of full rank (Kimi-K3)"),
+    BOOL("model.linear.full_rank_decay", model.linear.full_rank_decay, "false",
+         "kimi_delta: and so is the decay, beside a gate of full rank (Ling-3.0)"),
     BOOL("model.linear.bare", model.linear.bare, "false",
          "no norms of its own: mamba1 has none of step, B and C (Mamba), mamba2 no gated one "
          "(Falcon-H1)"),

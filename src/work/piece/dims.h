@@ -134,6 +134,8 @@ enum col {
 #define FACT_LATENT_NORM FACT(25)
 #define FACT_FULL_RANK_GATE FACT(26) /* of kimi_delta's output; the next: of low rank */
 #define FACT_LOW_RANK_GATE FACT(27)
+#define FACT_FULL_RANK_DECAY FACT(62) /* of kimi_delta; the next: of low rank */
+#define FACT_LOW_RANK_DECAY FACT(63)
 #define FACT_SHARED_KV FACT(28) /* one head is key and value */
 #define FACT_KV_APART FACT(29)  /* keys and values are two */
 #define FACT_CSA FACT(30)       /* entries of csa, of hca, beside a window */

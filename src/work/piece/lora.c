@@ -52,6 +52,7 @@ static const struct target {
     {"f_a_proj", "gates_down", COL_LINEAR_RANK, .usual = true},
     {"g_a_proj", "gates_down", COL_LINEAR_RANK, .usual = true, .when = FACT_LOW_RANK_GATE},
     {"f_b_proj", "decay_up", COL_LINEAR_VALUES, .usual = true},
+    {"f_proj", "decay", COL_LINEAR_VALUES, .usual = true},
     {"g_b_proj", "output_gate_up", COL_LINEAR_VALUES, .usual = true},
     {"g_proj", "output_gate", COL_LINEAR_VALUES, .usual = true},
     {"g_proj", "attention_gate", COL_CONTEXT, .usual = true},

@@ -163,14 +163,17 @@ static uint16_t grouped_out(const struct serve *v, struct flow *flow, uint16_t c
     return ranks;
 }
 
-/* MLA's gate on its output, which waits for it. */
+/* MLA's gate on its output, which waits for it: as wide, or one a head. */
 static uint16_t mla_gate(const struct serve *v, struct flow *flow, uint16_t hidden)
 {
-    if (!v->mla || !v->plan->model.attention.output_gate)
+    const struct attention *a = &v->plan->model.attention;
+    if (!v->mla || !(a->output_gate || a->head_gate))
         return WORK_NONE;
-    uint16_t gate = tensor(v, flow, "output_gate", CATEGORY_ATTENTION,
-                           size_mul(v->s, v->heads, size_slot(v->s, SLOT_V_DIM)));
-    flow_op(flow, tick_of(v, "attention_gate", OP_GEMM), FLOW(hidden), FLOW(gate));
+    struct size wide = size_mul(v->s, v->heads, size_slot(v->s, SLOT_V_DIM));
+    uint16_t gate = tensor(v, flow, a->head_gate ? "head_gate" : "output_gate",
+                           CATEGORY_ATTENTION, a->head_gate ? v->heads : wide);
+    flow_op(flow, tick_of(v, a->head_gate ? "head_gate" : "attention_gate", OP_GEMM),
+            FLOW(hidden), FLOW(gate));
     return gate;
 }
 

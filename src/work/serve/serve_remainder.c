@@ -66,8 +66,8 @@ static void add_attention(struct sum *sum, enum mixer mixer)
     add(sum, in, 1, a->q_lora_rank ? a->q_lora_rank : hidden, q);
     add(sum, in, 1, a->kv_lora_rank, heads * (a->qk_nope_head_dim + a->v_head_dim));
     add(sum, out, 1, heads * a->v_head_dim, hidden);
-    if (a->output_gate)
-        add(sum, in, 1, hidden, heads * a->v_head_dim);
+    if (a->output_gate || a->head_gate)
+        add(sum, in, 1, hidden, heads * (a->head_gate ? 1 : a->v_head_dim));
 }
 
 static void add_network(struct sum *sum, enum dtype dtype, uint64_t count, uint64_t hidden,

@@ -29,11 +29,16 @@ struct gates {
     uint16_t decay, output;
 };
 
-/* Both gates of KDA from low ranks, each up product reads its half; or the output's by a matrix
- * of its own from all of the sequence. */
+/* Both gates of KDA from low ranks, each up product reads its half; or the output's, or both,
+ * by a matrix of its own from all of the sequence. */
 static struct gates kimi_gates(struct step *s, uint16_t x, uint16_t all)
 {
     bool full = s->d.facts & FACT_FULL_RANK_GATE;
+    if (s->d.facts & FACT_FULL_RANK_DECAY) {
+        uint16_t own = step_product(s, "decay", all, "decay", CATEGORY_ATTENTION);
+        return (struct gates){
+            own, step_product(s, "output_gate", all, "output_gate", CATEGORY_ATTENTION)};
+    }
     uint16_t down = step_product(s, "gates_down", x, "gates_latent", CATEGORY_ATTENTION);
     uint16_t latent = step_gathered(s, "gates_latent", down);
     uint16_t decay = step_product(s, "decay_up", latent, "decay", CATEGORY_ATTENTION);
@@ -116,6 +121,8 @@ uint16_t step_linear(struct step *s, uint16_t x)
     if (kind == LINEAR_KIMI_DELTA)
         gates = kimi_gates(s, x, all);
     s->l.module = MODULE_ROPE;
+    if (kind == LINEAR_LIGHTNING && s->plan->model.attention.qk_norm)
+        in = step_norm(s, "qk_norm", in);
     uint16_t convolved = convolution(s, in);
     if (kind == LINEAR_MAMBA1)
         gates.decay = steps(s, convolved, &parts);
