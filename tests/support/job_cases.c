@@ -1574,6 +1574,10 @@ const struct job_case job_cases[] = {
      "workload.micro_batch=4 workload.global_batch=64 workload.colocated.reference=1 "
      "recompute.kind=full recompute.layers=24 moe.path=deepep moe.library=deepep",
      0},
+    {"megatron-swift/dpo-packed.sh", "",
+     "workload.micro_batch=1 workload.global_batch=4 workload.sequence_length=8192 "
+     "workload.colocated.reference=1 parallel.tp=4 parallel.ep=8 optimizer.offload=1",
+     1},
     {"megatron-swift/gkd.sh", "",
      "workload.sequence_length=2560 workload.colocated.engine=awake "
      "workload.colocated.fraction=0.3 workload.colocated.reference=1 lora.rank=8 "

@@ -348,7 +348,9 @@ enum status swift_set_beside(struct job *job, const struct swift_rlhf *rlhf, boo
     if (!rlhf)
         return STATUS_OK;
     const struct setting *s = job_setting(job, type_flag);
-    if (rlhf->pairs)
+    bool packs = false;
+    TRY(job_switch(job, "packing", &packs));
+    if (rlhf->pairs && !packs) /* both answers' tokens are packed (template/base.py, encode) */
         colocated_set_pairs(job, type_flag, false);
     if (rlhf->missing)
         job_warn(job, s ? s->mark : job_place(job),

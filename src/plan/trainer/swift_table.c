@@ -75,7 +75,8 @@
 
 #define RLHF_ROWS                                                                              \
     RULE("rlhf_type", JOB_VALUE, "workload.micro_batch",                                       \
-         "dpo and the like: both answers; dpo, kto, grpo: a reference; others warn", RLHF),    \
+         "dpo and the like: both answers, one row of packing; dpo, kto, grpo: a reference",    \
+         RLHF),                                                                                \
         RULE("beta", JOB_VALUE, "workload.colocated.reference", "grpo: 0.04; 0: none", RLHF),  \
         RULE("reference_free", JOB_VALUE, "workload.colocated.reference", "true: none",        \
              MEGATRON),                                                                        \
