@@ -72,6 +72,11 @@ const struct job_case job_cases[] = {
      "precision.weights=f32 precision.gradients=f32 precision.activations=bf16 "
      "recompute.kind=full cluster.nodes=1 cluster.node.devices=8",
      0},
+    {"verl/engine-fp8.sh", "",
+     "workload.colocated.engine=asleep workload.colocated.weights=fp8_block "
+     "workload.colocated.tp=2 precision.weights=f32",
+     0},
+    {"verl/sft-moved.sh", "", "recompute.kind=full recompute.offload=[layer_input]", 0},
     {"verl/dapo-megatron.sh", "",
      "stack.kind=megatron parallel.tp=2 parallel.sp=true parallel.cp=2 parallel.ep=8 "
      "parallel.etp=1 parallel.zero=1 workload.sequence_length=16384 workload.micro_batch=1 "
@@ -298,6 +303,10 @@ const struct job_case job_cases[] = {
     {"nemo-rl/grpo-apart.sh", "",
      "stack.kind=torchtitan parallel.ep=8 parallel.reshard=always "
      "workload.colocated.engine=none workload.colocated.reference=1 cluster.nodes=4",
+     0},
+    {"nemo-rl/engine-fp8.yaml", "",
+     "workload.colocated.engine=asleep workload.colocated.weights=fp8_block "
+     "workload.colocated.tp=4",
      0},
     {"nemo-rl/sft-dtensor.yaml", "",
      "stack.kind=fsdp parallel.tp=2 parallel.sp=false parallel.pp=1 parallel.zero=3 "
@@ -1447,8 +1456,9 @@ const struct job_case job_cases[] = {
     /* 128 samples of a rank are 1,048,576 tokens, 51.2 times 20,480 */
     {"slime/fp8-engine.sh", "",
      "model.name=qwen3-30b-a3b parallel.ep=8 workload.colocated.engine=asleep "
-     "workload.colocated.tp=8 workload.colocated.fraction=0.7",
-     1},
+     "workload.colocated.tp=8 workload.colocated.fraction=0.7 "
+     "workload.colocated.weights=fp8_block",
+     0},
     {"slime/qwen3-30b.sh", "",
      "stack.kind=megatron model.name=qwen3-30b-a3b cluster.nodes=1 cluster.node.devices=8 "
      "workload.sequence_length=20480 workload.micro_batch=1 workload.global_batch=104 "
@@ -1525,6 +1535,8 @@ const struct job_case job_cases[] = {
      "workload.colocated.tp=4 workload.colocated.fraction=0.45 "
      "workload.colocated.reference=1 workload.logits_to_keep=6001",
      1},
+    {"swift/engine-fp8.sh", "",
+     "workload.colocated.engine=asleep workload.colocated.weights=fp8 parallel.zero=3", 1},
     {"swift/grpo-turns.sh", "",
      "parallel.zero=3 parallel.cp=4 workload.sequence_length=2560 workload.micro_batch=4 "
      "workload.global_batch=64 workload.colocated.engine=asleep "
@@ -1578,6 +1590,7 @@ const struct job_case job_cases[] = {
      "workload.micro_batch=1 workload.global_batch=4 workload.sequence_length=8192 "
      "workload.colocated.reference=1 parallel.tp=4 parallel.ep=8 optimizer.offload=1",
      1},
+    {"megatron-swift/language-only.sh", "", "model.encoder.layers=0 parallel.ep=8", 0},
     {"megatron-swift/gkd.sh", "",
      "workload.sequence_length=2560 workload.colocated.engine=awake "
      "workload.colocated.fraction=0.3 workload.colocated.reference=1 lora.rank=8 "
