@@ -1234,6 +1234,11 @@ const struct job_case job_cases[] = {
      "parallel.zero=3 lora.rank=16 lora.targets=[] precision.weights=nf4_double "
      "precision.activations=bf16 workload.sequence_length=4096 recompute.kind=full",
      1},
+    {"fsdp/trl-parser.sh", "",
+     "stack.kind=fsdp parallel.cp=8 parallel.zero=3 workload.sequence_length=1048576 "
+     "stack.cross_entropy=chunked stack.loss_chunks=512 recompute.kind=full "
+     "recompute.offload=[layer_input]",
+     1},
     {"fsdp/trl-sft.sh", "cluster=h100",
      "parallel.zero=3 parallel.reshard=always cluster.nodes=2 workload.micro_batch=2 "
      "workload.sequence_length=4096 optimizer.kind=adam8bit stack.cross_entropy=fused "
