@@ -1356,6 +1356,8 @@ const struct job_case job_cases[] = {
     {"swift/vit-adapters.sh", "",
      "model.name=qwen2.5-vl-7b lora.rank=8 lora.encoder=true cluster.node.devices=2", 1},
     {"unsloth/vision.py", "", "model.name=qwen2.5-vl-7b lora.rank=16 lora.encoder=true", 1},
+    {"llamafactory/asft.yaml", "",
+     "workload.colocated.reference=1 workload.colocated.passes=1 parallel.zero=3", 1},
     {"llamafactory/badam.yaml", "",
      "optimizer.one_layer=true precision.weights=bf16 precision.gradients=bf16 "
      "precision.master=f32 precision.moments=f32 parallel.zero=0",
