@@ -1714,6 +1714,11 @@ const struct job_case job_cases[] = {
      1},
     {"llamafactory/vision-adapters.yaml", "cluster=h100-8x1", "lora.rank=8 lora.encoder=true",
      1},
+    {"unsloth/moe-glm.py", "",
+     "lora.rank=8 workload.sequence_length=2048 "
+     "lora.targets=[q_proj,k_proj,v_proj,o_proj,down_proj,experts.gate_up_proj,"
+     "experts.down_proj]",
+     0},
     {"unsloth/qwen3-moe.py", "cluster=h100-1x1",
      "model.name=qwen3-30b-a3b lora.rank=32 lora.experts=quantised lora.inputs=shared "
      "lora.format=f32 lora.plain_format=bf16 precision.weights=nf4_double "

@@ -13,7 +13,7 @@
 #include "work/train/train_kernels.h"
 
 #include "base/text.h"
-#include "plan/derive.h"
+#include "plan/plan.h"
 
 enum { INDEX_PUT = 6, INDEX_PUT_TWO = 9, NONZERO = 6 };
 
