@@ -13,7 +13,7 @@
 #include "work/train/train_kernels.h"
 
 #include "base/text.h"
-#include "plan/plan.h"
+#include "work/path/path.h"
 
 enum { INDEX_PUT = 6, INDEX_PUT_TWO = 9, NONZERO = 6 };
 
@@ -54,7 +54,7 @@ static bool is_again(const struct op *op)
 
 void train_kernels(const struct plan *plan, struct work *work)
 {
-    if (plan->workload.mode != MODE_TRAIN || plan->moe.path != PATH_EXPERT_LOOP)
+    if (plan->workload.mode != MODE_TRAIN || !path_system_of(plan->moe.path)->turns)
         return;
     for (size_t i = 0; i < work->n_ops; i++) {
         struct op *op = &work->ops[i];

@@ -5,7 +5,8 @@
 
 #include "work/list/work.h"
 
-/* Sets `launches` and `done` of the ops of loops over experts, and what their host waits for. */
+/* Sets `launches` and `done` of the ops of loops over experts, and what their host waits for.
+ */
 void train_kernels(const struct plan *plan, struct work *work);
 
 #endif
