@@ -36,7 +36,7 @@ static const struct {
 static void leave_out(struct work *work, struct op *op)
 {
     op->done = DONE_NOWHERE;
-    op->flop = op->host_syncs = size_const(&work->sizes, 0);
+    op->host_syncs = size_const(&work->sizes, 0);
 }
 
 /* For the expert's number, and for how many rows it has; the forward's are the tick's that
