@@ -164,9 +164,15 @@ uint64_t params_stream_sites(enum layer_kind kind)
     return (uint64_t)(kind_mixer(kind) != MIXER_NONE) + (kind_ffn(kind) != FFN_NONE);
 }
 
+/* Modules beside attention residuals add as well (vLLM models/alice_ai_mtp.py). */
+static bool has_plain_modules(const struct model *model)
+{
+    return model->mtp_plain || model->residual_block;
+}
+
 uint64_t params_plain_sites(const struct model *model)
 {
-    return model->mtp_plain ? params_stream_sites(model_mtp_kind(model)) : 0;
+    return has_plain_modules(model) ? params_stream_sites(model_mtp_kind(model)) : 0;
 }
 
 const struct params_part *params_dense(const struct params *params, enum mixer mixer)
@@ -213,8 +219,7 @@ static struct params_part mtp_module(const struct model *model, const struct par
                                      uint64_t experts, bool *overflow)
 {
     struct params own = *params;
-    if (model->mtp_plain ||
-        model->residual_block) /* which adds (vLLM models/alice_ai_mtp.py) */
+    if (has_plain_modules(model))
         own.streams = (struct params_part){0};
     struct params_part sum = layer_of(&own, model_mtp_kind(model), experts, overflow);
     part_add(&sum, params->module_ends, 1, overflow);

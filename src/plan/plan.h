@@ -240,6 +240,7 @@ enum colocated_away {
 struct colocated {
     enum colocated_engine engine; /* while the model is trained */
     uint64_t tp;                  /* devices that share a copy of its weights */
+    enum dtype weights;           /* format of its weights */
     double fraction;              /* of a device, that it takes while it generates */
     struct enum_list away;        /* enum colocated_away: waits in host memory for its turn */
     uint64_t reference;           /* frozen copies of the model */

@@ -175,6 +175,7 @@ static const struct silent {
     {"cluster.device.family", "of profiles that are named after one"},
     {"lora.sharded", "beside an engine's adapters over tp"},
     {"workload.colocated.tp", "beside an engine's model"},
+    {"workload.colocated.weights", "beside an engine's model"},
     {"workload.colocated.fraction", "beside an engine's model"},
     {"workload.colocated.away", "beside an engine's model"},
     {"workload.colocated.critic_joint", "beside critics"},

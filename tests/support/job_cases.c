@@ -72,6 +72,11 @@ const struct job_case job_cases[] = {
      "precision.weights=f32 precision.gradients=f32 precision.activations=bf16 "
      "recompute.kind=full cluster.nodes=1 cluster.node.devices=8",
      0},
+    {"verl/engine-fp8.sh", "",
+     "workload.colocated.engine=asleep workload.colocated.weights=fp8_block "
+     "workload.colocated.tp=2 precision.weights=f32",
+     0},
+    {"verl/sft-moved.sh", "", "recompute.kind=full recompute.offload=[layer_input]", 0},
     {"verl/dapo-megatron.sh", "",
      "stack.kind=megatron parallel.tp=2 parallel.sp=true parallel.cp=2 parallel.ep=8 "
      "parallel.etp=1 parallel.zero=1 workload.sequence_length=16384 workload.micro_batch=1 "
@@ -298,6 +303,10 @@ const struct job_case job_cases[] = {
     {"nemo-rl/grpo-apart.sh", "",
      "stack.kind=torchtitan parallel.ep=8 parallel.reshard=always "
      "workload.colocated.engine=none workload.colocated.reference=1 cluster.nodes=4",
+     0},
+    {"nemo-rl/engine-fp8.yaml", "",
+     "workload.colocated.engine=asleep workload.colocated.weights=fp8_block "
+     "workload.colocated.tp=4",
      0},
     {"nemo-rl/sft-dtensor.yaml", "",
      "stack.kind=fsdp parallel.tp=2 parallel.sp=false parallel.pp=1 parallel.zero=3 "
@@ -1225,6 +1234,11 @@ const struct job_case job_cases[] = {
      "parallel.zero=3 lora.rank=16 lora.targets=[] precision.weights=nf4_double "
      "precision.activations=bf16 workload.sequence_length=4096 recompute.kind=full",
      1},
+    {"fsdp/trl-parser.sh", "",
+     "stack.kind=fsdp parallel.cp=8 parallel.zero=3 workload.sequence_length=1048576 "
+     "stack.cross_entropy=chunked stack.loss_chunks=512 recompute.kind=full "
+     "recompute.offload=[layer_input]",
+     1},
     {"fsdp/trl-sft.sh", "cluster=h100",
      "parallel.zero=3 parallel.reshard=always cluster.nodes=2 workload.micro_batch=2 "
      "workload.sequence_length=4096 optimizer.kind=adam8bit stack.cross_entropy=fused "
@@ -1342,6 +1356,8 @@ const struct job_case job_cases[] = {
     {"swift/vit-adapters.sh", "",
      "model.name=qwen2.5-vl-7b lora.rank=8 lora.encoder=true cluster.node.devices=2", 1},
     {"unsloth/vision.py", "", "model.name=qwen2.5-vl-7b lora.rank=16 lora.encoder=true", 1},
+    {"llamafactory/asft.yaml", "",
+     "workload.colocated.reference=1 workload.colocated.passes=1 parallel.zero=3", 1},
     {"llamafactory/badam.yaml", "",
      "optimizer.one_layer=true precision.weights=bf16 precision.gradients=bf16 "
      "precision.master=f32 precision.moments=f32 parallel.zero=0",
@@ -1447,8 +1463,9 @@ const struct job_case job_cases[] = {
     /* 128 samples of a rank are 1,048,576 tokens, 51.2 times 20,480 */
     {"slime/fp8-engine.sh", "",
      "model.name=qwen3-30b-a3b parallel.ep=8 workload.colocated.engine=asleep "
-     "workload.colocated.tp=8 workload.colocated.fraction=0.7",
-     1},
+     "workload.colocated.tp=8 workload.colocated.fraction=0.7 "
+     "workload.colocated.weights=fp8_block",
+     0},
     {"slime/qwen3-30b.sh", "",
      "stack.kind=megatron model.name=qwen3-30b-a3b cluster.nodes=1 cluster.node.devices=8 "
      "workload.sequence_length=20480 workload.micro_batch=1 workload.global_batch=104 "
@@ -1525,6 +1542,8 @@ const struct job_case job_cases[] = {
      "workload.colocated.tp=4 workload.colocated.fraction=0.45 "
      "workload.colocated.reference=1 workload.logits_to_keep=6001",
      1},
+    {"swift/engine-fp8.sh", "",
+     "workload.colocated.engine=asleep workload.colocated.weights=fp8 parallel.zero=3", 1},
     {"swift/grpo-turns.sh", "",
      "parallel.zero=3 parallel.cp=4 workload.sequence_length=2560 workload.micro_batch=4 "
      "workload.global_batch=64 workload.colocated.engine=asleep "
@@ -1574,6 +1593,11 @@ const struct job_case job_cases[] = {
      "workload.micro_batch=4 workload.global_batch=64 workload.colocated.reference=1 "
      "recompute.kind=full recompute.layers=24 moe.path=deepep moe.library=deepep",
      0},
+    {"megatron-swift/dpo-packed.sh", "",
+     "workload.micro_batch=1 workload.global_batch=4 workload.sequence_length=8192 "
+     "workload.colocated.reference=1 parallel.tp=4 parallel.ep=8 optimizer.offload=1",
+     1},
+    {"megatron-swift/language-only.sh", "", "model.encoder.layers=0 parallel.ep=8", 0},
     {"megatron-swift/gkd.sh", "",
      "workload.sequence_length=2560 workload.colocated.engine=awake "
      "workload.colocated.fraction=0.3 workload.colocated.reference=1 lora.rank=8 "
@@ -1690,6 +1714,11 @@ const struct job_case job_cases[] = {
      1},
     {"llamafactory/vision-adapters.yaml", "cluster=h100-8x1", "lora.rank=8 lora.encoder=true",
      1},
+    {"unsloth/moe-glm.py", "",
+     "lora.rank=8 workload.sequence_length=2048 "
+     "lora.targets=[q_proj,k_proj,v_proj,o_proj,down_proj,experts.gate_up_proj,"
+     "experts.down_proj]",
+     0},
     {"unsloth/qwen3-moe.py", "cluster=h100-1x1",
      "model.name=qwen3-30b-a3b lora.rank=32 lora.experts=quantised lora.inputs=shared "
      "lora.format=f32 lora.plain_format=bf16 precision.weights=nf4_double "

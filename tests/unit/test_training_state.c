@@ -212,6 +212,12 @@ static void models_beside_training(void **state)
          "workload.colocated.tp=2 workload.colocated.fraction=0 "
          "workload.colocated.parameters=8000000000",
          {61064245248 + 2000000000, 30532122624 + 4 * EMBEDDING, 0}},
+        /* of fp8 in blocks (30532122624 - 2 x 311164928) / 2 in 7302196 columns of 2048: a byte
+         * each, 4 of 16 x 57049 blocks; embedding and head in 16 bits */
+        {"stack=torchtitan parallel.ep=1 parallel.zero=3 workload.colocated.engine=asleep "
+         "workload.colocated.tp=2 workload.colocated.fraction=0 "
+         "workload.colocated.weights=fp8_block",
+         {61064245248, UINT64_C(7302196) * 2048 + 4 * 16 * 57049 + (2 + 4) * EMBEDDING, 0}},
         /* a critic: 12 bytes a parameter of f32 over 8, without gradients; Megatron's with
          * them: 2 + 4 of whole ones, 12 of a rank's share */
         {"stack=torchtitan parallel.ep=1 parallel.zero=3 workload.colocated.critic=1",

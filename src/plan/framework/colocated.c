@@ -70,6 +70,23 @@ void colocated_set(struct job *job, const struct engine_beside *engine, struct a
         away_add(job, away, "engine", engine->kept_flag);
 }
 
+enum status colocated_set_format(struct job *job, const char *flag, const char *fp8)
+{
+    const char *format = NULL;
+    TRY(job_word(job, flag, &format));
+    bool plain = !format || !format[0] || text_equal(format, "null") || strstr(format, "16");
+    if (plain)
+        return STATUS_OK;
+    if (strstr(format, "fp8") || strstr(format, "FP8"))
+        job_set(job, "workload.colocated.weights", fp8, flag);
+    else
+        job_warn(job, job_setting(job, flag)->mark,
+                 "the engine's weights in '%s' matter to memory and are not modelled: 16 bits "
+                 "stand in",
+                 format);
+    return STATUS_OK;
+}
+
 void colocated_set_reference(struct job *job, const char *flag, uint64_t passes)
 {
     job_set_count(job, "workload.colocated.passes", passes, flag);

@@ -41,6 +41,10 @@ enum status colocated_read(struct job *job, struct engine_beside *engine);
  * does to it goes to `away`. */
 void colocated_set(struct job *job, const struct engine_beside *engine, struct away *away);
 
+/* The format of the engine's weights, by a flag that quantises them: `fp8` of one whose value
+ * has fp8 in it, of others a warning that 16 bits stand in. */
+enum status colocated_set_format(struct job *job, const char *flag, const char *fp8);
+
 /* A frozen reference that stands beside the model unless adapters are trained, whose base it
  * is, and the passes without gradients of a step. KTO has three: its estimate of the divergence
  * is of other answers, which model and reference score, beside the reference's own of the

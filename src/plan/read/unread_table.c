@@ -562,6 +562,7 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.packing.square", TRAINS, ABOVE("workload.packing.length", 0)),
     WHEN("workload.colocated.engine", COLOCATES),
     WHEN("workload.colocated.tp", COLOCATES, BESIDE),
+    WHEN("workload.colocated.weights", COLOCATES, BESIDE),
     WHEN("workload.colocated.fraction", COLOCATES, BESIDE),
     WHEN("workload.colocated.away", COLOCATES, GIVES_WAY),
     WHEN("workload.colocated.away", COLOCATES, ABOVE("workload.colocated.reference", 0)),

@@ -447,22 +447,14 @@ static const char backend_flag[] = NEMO_GENERATION ".backend";
 /* Of an engine's experts more ranks may have a part than of its other weights. */
 static enum status warn_of_engine(struct job *job, uint64_t tp)
 {
-    static const char experts_flag[] = NEMO_GENERATION ".vllm_cfg.expert_parallel_size",
-                      precision_flag[] = NEMO_GENERATION ".vllm_cfg.precision";
-    const char *precision = "bfloat16";
+    static const char experts_flag[] = NEMO_GENERATION ".vllm_cfg.expert_parallel_size";
     uint64_t ep = 1;
     TRY(job_count(job, experts_flag, &ep));
-    TRY(job_word(job, precision_flag, &precision));
     if (ep > tp)
         job_warn(job, job_setting(job, experts_flag)->mark,
                  "the engine's experts over %" PRIu64 " ranks matter to memory and are not "
                  "modelled: %" PRIu64 " share all of its weights here",
                  ep, tp);
-    if (strstr(precision, "fp8"))
-        job_warn(job, job_setting(job, precision_flag)->mark,
-                 "the engine's weights in '%s' matter to memory and are not modelled: 16 bits "
-                 "stand in",
-                 precision);
     return STATUS_OK;
 }
 
@@ -516,6 +508,8 @@ static enum status read_engine(struct job *job, struct away *away)
                  backend);
     if (engine.tp_flag)
         colocated_set(job, &engine, away);
+    if (text_equal(backend, "vllm")) /* in blocks (models/generation/fp8.py) */
+        TRY(colocated_set_format(job, NEMO_GENERATION ".vllm_cfg.precision", "fp8_block"));
     return STATUS_OK;
 }
 

@@ -235,12 +235,14 @@ static enum status read_adapter(struct job *job)
 
 /* The engine begins with the checkpoint, in its own format, and gets updates in it
  * (docs/en/advanced/low-precision.md). */
-static enum status warn_of_format(struct job *job)
+static enum status set_format(struct job *job)
 {
-    static const char *const formats[] = {"fp8", "FP8", "int4", "INT4", "fp4", "FP4"};
+    static const char *const formats[] = {"int4", "INT4", "fp4", "FP4"};
     static const char flag[] = "hf-checkpoint";
     const char *path = NULL;
     TRY(job_path(job, flag, &path));
+    if (path && (strstr(path, "fp8") || strstr(path, "FP8")))
+        job_set(job, "workload.colocated.weights", "fp8_block", flag);
     for (size_t i = 0; path && i < sizeof formats / sizeof *formats; i++)
         if (strstr(path, formats[i])) {
             job_warn(job, job_setting(job, flag)->mark,
@@ -274,7 +276,7 @@ static enum status read_engine(struct job *job)
     TRY(colocated_read(job, &engine));
     if (!beside)
         return STATUS_OK;
-    TRY(warn_of_format(job));
+    TRY(set_format(job));
     if (!job_given(job, engine.fraction_flag))
         job_warn(job, job_place(job),
                  "no flag gives %s, which matters to memory while the engine generates: %g is "

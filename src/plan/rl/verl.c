@@ -414,9 +414,10 @@ static enum status read_engine(struct job *job, struct away *away)
     TRY(colocated_read(job, &engine));
     TRY(verl_either_on(job, weights, &engine.weights_flag));
     TRY(verl_either_on(job, states, &engine.states_flag));
-    if (!text_equal(name, "hf"))
+    if (!text_equal(name, "hf")) {
         colocated_set(job, &engine, away);
-    else
+        return colocated_set_format(job, "rollout.quantization", "fp8_block");
+    } else
         job_warn(job, job_setting(job, "rollout.name")->mark,
                  "what the actor holds while it generates itself matters to memory and is not "
                  "modelled: keys and values of all responses; the update is planned");

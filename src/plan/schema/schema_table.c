@@ -693,7 +693,10 @@ const struct field schema_table[] = {
     WORD("workload.colocated.engine", workload.colocated.engine, words_colocated, "none",
          "an engine on the same devices that generates between steps (RL)"),
     COUNT("workload.colocated.tp", workload.colocated.tp, 1, 1e6, "1",
-          "devices that share one copy of its weights, in 16 bits"),
+          "devices that share one copy of its weights"),
+    FORMAT("workload.colocated.weights", workload.colocated.weights, words_format, "bf16",
+           "format of its weights but embedding and head, which have 16 bits (verl's "
+           "rollout.quantization)"),
     REAL("workload.colocated.fraction", workload.colocated.fraction, 0, 1, "0.5",
          "part of a device that it takes while it generates, weights and cache (verl: 0.5)"),
     ENUMS("workload.colocated.away", workload.colocated.away, words_away, "[]",

@@ -76,7 +76,8 @@ static const struct job_flag flags[] = {
          "they are counted all the same",
          CHECKPOINTING),
     MEMORY("shift_attn", JOB_SWITCH, NULL, "attention is of whole sequences here", MODEL),
-    MEMORY("use_asft_loss", JOB_SWITCH, NULL, "its reference model is not counted", TUNING),
+    RULE("use_asft_loss", JOB_SWITCH, "workload.colocated.reference",
+         "1, unless adapters are trained; copies of logits for the divergence warn", TUNING),
     TIME("fp8", JOB_SWITCH, NULL, "products stay in the activations' format here", MODEL),
     NEITHER("fp8_backend", JOB_VALUE, MODEL),
     RULE("deepspeed", JOB_VALUE, NULL, "its file, or one that LLaMA-Factory brings along",
@@ -297,10 +298,27 @@ static enum status set_mini(struct job *job)
     return job->err->status;
 }
 
+/* train/sft/workflow.py: create_ref_model; trainer_utils.py, asft_loss_func: the logits in f32,
+ * shifted, and the reference's beside them. */
+static enum status set_divergence(struct job *job)
+{
+    static const char flag[] = "use_asft_loss";
+    bool used = false;
+    TRY(job_switch(job, flag, &used));
+    if (!used)
+        return STATUS_OK;
+    colocated_set_reference(job, flag, 1);
+    job_warn(job, job_setting(job, flag)->mark,
+             "the divergence's own copies of logits matter to memory and are not modelled: "
+             "those of cross entropy stand in");
+    return STATUS_OK;
+}
+
 static enum status set_stage(struct job *job)
 {
     const char *stage = "sft";
     TRY(job_word(job, "stage", &stage));
+    TRY(set_divergence(job));
     if (text_equal(stage, "dpo"))
         colocated_set_pairs(job, "stage", true);
     else if (text_equal(stage, "kto")) /* train/kto/trainer.py: no pairs */

@@ -88,10 +88,7 @@
         IDLE("llm_int8_enable_fp32_cpu_offload", JOB_VALUE,                                    \
              "parts that a device_map of one's own leaves to the CPU, which are not trained",  \
              QUANTIZERS),                                                                      \
-        MEMORY("padding_free", JOB_VALUE, "false",                                             \
-               "all sequences have the longest length "                                        \
-               "here",                                                                         \
-               SFT)
+        IDLE("padding_free", JOB_VALUE, "all sequences have the longest length here", SFT)
 
 #define QUANTIZERS "transformers src/transformers/utils/quantization_config.py"
 #define SCRIPT_PEFT "peft src/peft/tuners/lora/config.py"

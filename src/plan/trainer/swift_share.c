@@ -194,11 +194,29 @@ static enum status set_adapted_encoder(struct job *job)
     return STATUS_OK;
 }
 
+/* Megatron-SWIFT's: nothing is made of what is seen (mcore-bridge model/mm_gpt_model.py). */
+static enum status set_alone(struct job *job, bool *alone)
+{
+    static const char flag[] = "language_model_only";
+    *alone = false;
+    if (job->framework == &job_swift)
+        return STATUS_OK;
+    TRY(job_switch(job, flag, alone));
+    if (*alone) {
+        job_set_count(job, "model.encoder.layers", 0, flag);
+        job_set_count(job, "model.encoder.audio", 0, flag);
+    }
+    return STATUS_OK;
+}
+
 enum status swift_set_encoder(struct job *job)
 {
     static const char flags[] = "freeze_vit freeze_aligner";
     struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
-    bool layers = true, projector = true, known;
+    bool layers = true, projector = true, alone, known;
+    TRY(set_alone(job, &alone));
+    if (alone)
+        return STATUS_OK;
     TRY(job_switch(job, "freeze_vit", &layers));
     TRY(job_switch(job, "freeze_aligner", &projector));
     TRY(job_part(job, "model", plan, &known));
@@ -297,9 +315,10 @@ static enum status set_engine(struct job *job, const struct swift_rlhf *rlhf, bo
                   job_given(job, "vllm_server_base_url");
     /* all of a batch at once (rlhf_trainers/rollout_mixin.py, max_batch_size 0) */
     bool own = job->framework == &job_swift && text_equal(rlhf->name, "grpo");
-    if (vllm && !served)
+    if (vllm && !served) {
         colocated_set(job, &engine, &away);
-    else if (!served && own)
+        TRY(colocated_set_format(job, "vllm_quantization", "fp8"));
+    } else if (!served && own)
         TRY(trl_set_generation(job));
     else if (!vllm && !served)
         job_warn(job, job_place(job),
@@ -348,7 +367,9 @@ enum status swift_set_beside(struct job *job, const struct swift_rlhf *rlhf, boo
     if (!rlhf)
         return STATUS_OK;
     const struct setting *s = job_setting(job, type_flag);
-    if (rlhf->pairs)
+    bool packs = false;
+    TRY(job_switch(job, "packing", &packs));
+    if (rlhf->pairs && !packs) /* both answers' tokens are packed (template/base.py, encode) */
         colocated_set_pairs(job, type_flag, false);
     if (rlhf->missing)
         job_warn(job, s ? s->mark : job_place(job),

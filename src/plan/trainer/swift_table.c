@@ -75,7 +75,8 @@
 
 #define RLHF_ROWS                                                                              \
     RULE("rlhf_type", JOB_VALUE, "workload.micro_batch",                                       \
-         "dpo and the like: both answers; dpo, kto, grpo: a reference; others warn", RLHF),    \
+         "dpo and the like: both answers, one row of packing; dpo, kto, grpo: a reference",    \
+         RLHF),                                                                                \
         RULE("beta", JOB_VALUE, "workload.colocated.reference", "grpo: 0.04; 0: none", RLHF),  \
         RULE("reference_free", JOB_VALUE, "workload.colocated.reference", "true: none",        \
              MEGATRON),                                                                        \
@@ -104,8 +105,8 @@
             "sync_ref_model", JOB_VALUE, NULL,                                                 \
             "in place; on DeepSpeed's stage 3 a warning: weights are gathered group by group", \
             "ms-swift swift/rlhf_trainers/rollout_mixin.py"),                                  \
-        MEMORY("vllm_quantization", JOB_VALUE, NULL, "the engine's weights are in 16 bits",    \
-               ROLLOUT),                                                                       \
+        RULE("vllm_quantization", JOB_VALUE, "workload.colocated.weights", "fp8; others warn", \
+             ROLLOUT),                                                                         \
         RULE("teacher_model", JOB_VALUE, "workload.colocated.reference",                       \
              "gkd: 1, of the student's shape here; none where it is the base of adapters",     \
              RLHF),                                                                            \
@@ -252,10 +253,8 @@ const struct job_flag swift_megatron_flags[] = {
     RULE("config", JOB_VALUE, NULL, "a YAML file of flags, under the command line's", BASE),
     IDLE("megatron_extra_kwargs extra_megatron_kwargs", JOB_JSON, "Megatron's own flags",
          MEGATRON),
-    MEMORY("language_model_only", JOB_VALUE, "false", "a vision model's encoder is counted",
-           MEGATRON),
-    MEMORY("mlp_padding_free", JOB_VALUE, "false", "rows of padding are in the network, too",
-           MEGATRON),
+    RULE("language_model_only", JOB_VALUE, "model.encoder.layers", "0", MEGATRON),
+    IDLE("mlp_padding_free", JOB_VALUE, "all sequences have the longest length here", MEGATRON),
     TIME("sequence_packing_scheduler", JOB_VALUE, NULL, "ranks have as many tokens each",
          MEGATRON),
     NEITHER("move_model_batches", JOB_VALUE, MEGATRON),

@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "plan/framework/colocated.h"
+#include "plan/text/python_word.h"
 #include "plan/trainer/script.h"
 
 enum command {
@@ -87,6 +89,29 @@ static enum command command_of_script(struct job *job)
                                                              : COMMAND_NONE;
 }
 
+/* A script of one's own beside the job that parses its flags (TrlParser) for one of TRL's
+ * trainers, whose configuration has TRL's defaults. */
+static enum command command_of_parser(struct job *job)
+{
+    static const struct {
+        const char *trainer, *config;
+        enum command command;
+    } rows[] = {{"SFTTrainer(", "SFTConfig", COMMAND_SFT},
+                {"DPOTrainer(", "DPOConfig", COMMAND_DPO},
+                {"GRPOTrainer(", "GRPOConfig", COMMAND_GRPO},
+                {"RLOOTrainer(", "RLOOConfig", COMMAND_RLOO},
+                {"RewardTrainer(", "RewardConfig", COMMAND_REWARD}};
+    const char *path, *text = NULL;
+    size_t length;
+    if (script_launched(job, &path, &text, &length) != STATUS_OK || !text ||
+        !python_imports(text, "trl"))
+        return COMMAND_NONE;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strstr(text, rows[i].trainer) && strstr(text, rows[i].config))
+            return rows[i].command;
+    return COMMAND_NONE;
+}
+
 /* The command, or what flags of a script of one's own are of; other frameworks around the
  * trainer have theirs. */
 static enum command kind_of(struct job *job)
@@ -97,7 +122,9 @@ static enum command kind_of(struct job *job)
     bool script = job->framework == &job_deepspeed || job->framework == &job_fsdp;
     if (command != COMMAND_NONE || !script)
         return command;
-    return trl_is_ppo(job) ? COMMAND_PPO : trl_is_grpo(job) ? COMMAND_GRPO : command;
+    return trl_is_ppo(job)    ? COMMAND_PPO
+           : trl_is_grpo(job) ? COMMAND_GRPO
+                              : command_of_parser(job);
 }
 
 static bool generates(enum command command)
@@ -159,9 +186,11 @@ static enum status set_loss(struct job *job)
         return STATUS_OK;
     uint64_t rows = job_planned(job, "workload.micro_batch", 1);
     uint64_t length = job_planned(job, "workload.sequence_length", 1);
+    uint64_t cp = job_planned(job, "parallel.cp", 1); /* of a rank's own rows */
     if (!rows || !length || rows > 1000000 || length > 100000000)
         return STATUS_OK; /* out of the plan's bounds, which say so */
-    uint64_t parts = (rows * length + CHUNK - 1) / CHUNK;
+    uint64_t own = cp > 1 ? ceil_div(length, cp) : length;
+    uint64_t parts = ceil_div(rows * own, CHUNK);
     if (!loss)
         job_assume(job, flag, "chunked_nll", "loss_type: chunked_nll, sft_config.py");
     job_set(job, "stack.cross_entropy", "chunked", flag);

@@ -265,7 +265,7 @@ static enum status set_loss(struct job *job, bool full, const char *flag)
 }
 
 /* "gate_proj" of a model whose experts are one parameter: theirs, and of what else is so called
- * (get_moe_target_parameters). */
+ * (get_moe_target_parameters); "gate_up_proj" theirs alone. */
 static enum status set_targets(struct job *job)
 {
     static const char flag[] = "lora_target_modules";
@@ -288,7 +288,8 @@ static enum status set_targets(struct job *job)
         if ((network && !mlp) || (!network && !attention))
             continue;
         found[at == 2] = found[at == 2] || network;
-        if (!network || whole)
+        bool alone = known && moe->experts && text_ends(words[i], "gate_up_proj");
+        if (!network || (whole && !alone))
             out[n_out++] = words[i];
     }
     bool experts = known && moe->experts && !job_given(job, "lora_target_parameters");

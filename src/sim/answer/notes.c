@@ -172,7 +172,7 @@ static size_t add_turns(const struct plan *plan, struct note notes[OWN])
         notes[n++] = note_loud(
             "moe.path",
             "not timed: the host's work in ZeRO-3's hooks around every expert, which may take "
-            "longer than all else unless layers are leaves (set_z3_leaf_modules)");
+            "ten times as long as all else unless layers are leaves (set_z3_leaf_modules)");
     return n;
 }
 

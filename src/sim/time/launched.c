@@ -81,6 +81,17 @@ static double kernels(const struct stepper *s, const struct op *op, enum profile
     return narrow ? r->launches[item] : r->wide_launches[item];
 }
 
+/* Kernels that a HuggingFace model's Python launches, and autograd, from C++, on the way back.
+ */
+static double modules_s(const struct stepper *s, const struct op *op)
+{
+    const struct rates *r = &s->pricing.rates;
+    bool python = op->phase == PHASE_FORWARD || op->phase == PHASE_RECOMPUTE;
+    if (s->op_s[op - s->work.ops] <= 0)
+        return 0;
+    return (op->launches ? op->launches : 1) * (python ? r->eager_s : r->launch_s);
+}
+
 double launched_s(const struct stepper *s, enum graphs graphs, const struct op *op,
                   enum profile_item item)
 {
@@ -88,6 +99,8 @@ double launched_s(const struct stepper *s, enum graphs graphs, const struct op *
     double trips = op->loop ? (double)s->values[op->trips.node] : 1;
     if (is_captured(s, graphs, op, item))
         return 0;
+    if (plan_is_huggingface(&s->plan))
+        return trips * modules_s(s, op);
     if (op->done & DONE_CALLED && s->op_s[op - s->work.ops] > 0)
         return trips * r->launch_s;
     return trips * (launched_by_python(&s->plan, graphs) ? kernels(s, op, item) * r->eager_s

@@ -149,7 +149,8 @@ static void add_op(const struct stepper *s, size_t i, bool waits, struct stretch
     if (waits)
         b->sync_s += syncs;
     b->serial_s += seconds;
-    b->flop += share * (double)s->values[op->flop.node];
+    bool saved = op->done & DONE_NOWHERE && op->phase == PHASE_RECOMPUTE; /* train_kernels */
+    b->flop += saved ? 0 : share * (double)s->values[op->flop.node];
     if (class == PROFILE_COLLECTIVE) {
         add_comm(s, i, part, share, b);
         return;

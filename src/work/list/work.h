@@ -220,12 +220,13 @@ struct op {
     /* of host lists: first_operand .. + n_operands - 1 of work->operands; see operand.h */
     uint32_t first_operand;
     uint16_t n_operands;
-    uint16_t kernel; /* host lists: how it is performed (enum kernel of kernel.h) */
-    union args args; /* of that kernel */
-    bool wide;       /* a product that no low precision recipe runs */
-    bool ahead;      /* an iteration ahead of its loop; exchanges: beside others */
-    uint8_t done;    /* bits of enum op_done; 0: by a kernel of its own */
-    uint16_t loop;   /* adjacent ops of one loop run in turn `trips` times; 0: not in a loop */
+    uint16_t kernel;  /* host lists: how it is performed (enum kernel of kernel.h) */
+    union args args;  /* of that kernel */
+    bool wide;        /* a product that no low precision recipe runs */
+    bool ahead;       /* an iteration ahead of its loop; exchanges: beside others */
+    uint8_t done;     /* bits of enum op_done; 0: by a kernel of its own */
+    uint8_t launches; /* kernels that its Python launches for it (train_kernels); 0: one */
+    uint16_t loop;    /* adjacent ops of one loop run in turn `trips` times; 0: not in a loop */
     uint16_t trips_from; /* buffer that holds the trips at run time, WORK_NONE: the plan does */
     struct size trips;
 };

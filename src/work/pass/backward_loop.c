@@ -7,6 +7,7 @@
  * that hand a row its gate (accumulate, or gather where gates scale the input). */
 #include <string.h>
 
+#include "plan/derive.h"
 #include "work/pass/backward.h"
 
 static bool writes_outside(const struct op *op)
@@ -114,12 +115,21 @@ static uint16_t zeroed(struct layer *l, uint16_t buffer)
     return buffer;
 }
 
+/* torch's autograd makes of every index a gradient of all that it indexed, zeros but for its
+ * rows, and adds these up (derivatives.yaml, index; autograd/input_buffer.cpp): of a trip as
+ * much as of all of them. */
+static bool sums_whole(const struct backward *b)
+{
+    return b->l->listed && plan_is_huggingface(b->l->plan);
+}
+
 /* A sum over trips of rows like those of an outside buffer, in f32. */
 static uint16_t outside_sum(struct backward *b, uint16_t of)
 {
     struct layer *l = b->l;
     uint16_t sum = backward_buffer(b, of, "");
-    l->work->buffers[sum].dtype = DTYPE_F32;
+    if (!sums_whole(b))
+        l->work->buffers[sum].dtype = DTYPE_F32;
     l->work->buffers[sum].bytes = layer_traffic(l, l->work->buffers[sum].dims[0], sum);
     return zeroed(l, sum);
 }
@@ -214,6 +224,14 @@ static const char *named_gates(const struct backward *b, const struct op *op)
     return arena_join(b->l->arena, "gates_", op->name);
 }
 
+static uint16_t whole_of(struct backward *b, uint16_t of)
+{
+    uint16_t whole = backward_buffer(b, of, "_whole");
+    layer_op(b->l, (struct op){.name = "zero_whole", .kernel = KERNEL_ZERO},
+             OPERANDS(OUT(DST, whole)));
+    return whole;
+}
+
 /* Rows gathered from outside: added to their tokens, or put into their slots. */
 static void gather_out_rule(struct backward *b, const struct op *op)
 {
@@ -238,6 +256,7 @@ static void gather_out_rule(struct backward *b, const struct op *op)
                           IN(D_DST, backward_of(b, op, ROLE_SRC)), IN(INDEX, index),
                           IN(OFFSETS, backward_of(b, op, ROLE_OFFSETS)),
                           INOUT(D_GATES, b->outside[backward_of(b, op, ROLE_GATES)])));
+    uint16_t into = sums_whole(b) ? whole_of(b, backward_of(b, op, ROLE_SRC)) : sum;
     layer_op(l,
              (struct op){.name = "back_to_tokens",
                          .kernel = KERNEL_ACCUMULATE,
@@ -245,7 +264,10 @@ static void gather_out_rule(struct backward *b, const struct op *op)
                          .rows = op->rows},
              OPERANDS(IN(SRC, d), IN(GATES, backward_of(b, op, ROLE_GATES)),
                       IN(PHYS, backward_of(b, op, ROLE_KEYS)), IN(INDEX, index),
-                      IN(OFFSETS, backward_of(b, op, ROLE_OFFSETS)), INOUT(DST, sum)));
+                      IN(OFFSETS, backward_of(b, op, ROLE_OFFSETS)), INOUT(DST, into)));
+    if (into != sum)
+        layer_op(l, (struct op){.name = "add_whole", .kernel = KERNEL_ADD},
+                 OPERANDS(IN(SRC, sum), IN(OTHER, into), OUT(DST, sum)));
 }
 
 /* A product on outside rows leaves its gradient as a new buffer: added to the sum. */

@@ -76,4 +76,5 @@ const struct path_system path_expert_loop = {
     .build = build,
     .hold = hold,
     .exchange = EXCHANGE_EVERYONE,
+    .turns = true,
 };

@@ -55,6 +55,7 @@ struct path_system {
     enum path_computes computes;
     enum path_loads loads;
     bool expands;       /* products are masked copies, one per local expert */
+    bool turns;         /* one expert after the other, launched by itself */
     bool blocks;        /* a fused loop over blocks of moe.block_size rows of one expert */
     bool pools;         /* rows are pooled at their owners, inside one scale-up domain */
     bool returns_gates; /* gates travel with their rows, and back */

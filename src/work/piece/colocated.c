@@ -9,10 +9,9 @@
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/params.h"
+#include "work/list/dtype.h"
 #include "work/piece/cache.h"
 #include "work/piece/state_parts.h"
-
-enum { BYTES = 2 }; /* of a weight of the engine's */
 
 static const char source[] = "training-stacks.md 7";
 
@@ -217,28 +216,54 @@ static void add_joint(const struct plan *plan, struct work *work, size_t first,
     }
 }
 
+/* A rank's weights of the engine: of fewer bits but for embedding and head (verl
+ * utils/vllm/vllm_fp8_utils.py, whose linear layers and experts alone are quantised); bytes of
+ * both. */
+static uint64_t add_engine_weights(const struct plan *plan, struct work *work,
+                                   struct buffer like)
+{
+    const struct colocated *c = &plan->workload.colocated;
+    struct sizes *z = &work->sizes;
+    struct params params;
+    params_count(&plan->model, &params);
+    bool few = dtype_bits(c->weights) < 16;
+    uint64_t plain = few ? params.embedding + params.head.matrices : 0;
+    const struct {
+        const char *name;
+        enum dtype dtype;
+        uint64_t elements;
+    } parts[] = {{"engine_weights", c->weights, ceil_div(params.parameters - plain, c->tp)},
+                 {"engine_embeddings", DTYPE_BF16, ceil_div(plain, c->tp)}};
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && parts[i].elements; i++) {
+        like.name = parts[i].name;
+        like.category = CATEGORY_WEIGHTS;
+        like.dtype = parts[i].dtype;
+        like.dims[0] = size_const(z, parts[i].elements);
+        uint64_t matrix = dtype_matrix_bytes(like.dtype, plan->model.hidden,
+                                             ceil_div(parts[i].elements, plan->model.hidden));
+        if (few) /* with scales */
+            like.bytes = size_const(z, matrix);
+        bytes += few ? matrix : parts[i].elements * dtype_bits(like.dtype) / 8;
+        add(work, like);
+    }
+    return bytes;
+}
+
 /* gpu_memory_utilization bounds weights and cache together. Weights are gathered one at a time;
  * the largest is the embedding. */
 static void add_engine(const struct plan *plan, struct work *work, struct turn turn)
 {
     const struct colocated *c = &plan->workload.colocated;
     struct sizes *z = &work->sizes;
-    struct params params;
     bool awake = c->engine == ENGINE_AWAKE, overflow = false;
-    params_count(&plan->model, &params);
-    uint64_t elements = ceil_div(params.parameters, c->tp);
     uint64_t takes = (uint64_t)(c->fraction * (double)plan_rank_memory(plan));
-    uint64_t weights = checked_mul(elements, BYTES, &overflow);
-    uint64_t cache = takes > weights ? takes - weights : 0;
     uint64_t largest = checked_mul(plan->model.vocab, plan->model.hidden, &overflow);
     struct buffer like = {.life = awake ? LIFE_PERSISTENT : LIFE_TRANSIENT, .outside = true};
     like.first = turn.sync;
     like.last = turn.rollout;
-    like.name = "engine_weights";
-    like.category = CATEGORY_WEIGHTS;
-    like.dtype = DTYPE_BF16;
-    like.dims[0] = size_const(z, elements);
-    add(work, like);
+    uint64_t weights = add_engine_weights(plan, work, like);
+    uint64_t cache = takes > weights ? takes - weights : 0;
     like.first = turn.rollout;
     like.name = "engine_cache";
     like.category = CATEGORY_KV_CACHE;

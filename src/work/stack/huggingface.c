@@ -103,6 +103,8 @@ static enum status build(struct train *t, const struct plan *plan, struct work *
     if (plan_mlp_tiles(plan) > 1)
         train_tensors(t, tiled, sizeof tiled / sizeof *tiled);
     train_ends(t);
+    if (path_system_of(path)->turns) /* an expert's number, and how many rows it has */
+        train_host_syncs(t, 2 * plan->model.moe.experts / plan->parallel.ep);
     return STATUS_OK;
 }
 

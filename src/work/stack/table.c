@@ -6,6 +6,7 @@
 #include "work/path/path.h"
 #include "work/piece/lora.h"
 #include "work/serve/serve_kernels.h"
+#include "work/train/train_kernels.h"
 #include "work/stack/stacks.h"
 
 static const struct stack_system systems[] = {
@@ -26,10 +27,10 @@ static const struct stack_system systems[] = {
      stack_torchtitan_build, stack_torchtitan_again, NULL, stack_torchtitan_paths,
      "its expert parallelism is one all-to-all, plain or by DeepEP"},
     {STACK_FSDP, "fsdp", "HuggingFace Trainer or Accelerate on PyTorch FSDP2: training",
-     stack_fsdp_build, stack_huggingface_again, NULL, stack_fsdp_paths,
+     stack_fsdp_build, stack_huggingface_again, train_kernels, stack_fsdp_paths,
      "HuggingFace models keep all experts of a rank, but for axolotl's plugin"},
     {STACK_DEEPSPEED, "deepspeed", "HuggingFace models on DeepSpeed ZeRO: training",
-     stack_deepspeed_build, stack_huggingface_again, NULL, stack_deepspeed_paths,
+     stack_deepspeed_build, stack_huggingface_again, train_kernels, stack_deepspeed_paths,
      "AutoEP exchanges rows, its own MoE layer has capacities"},
     {STACK_NXD, "nxd", "Neuron (NxD): serving and training with static shapes", stack_nxd_build,
      stack_generic_again, NULL, stack_nxd_paths, "its expert MLPs are these"},
