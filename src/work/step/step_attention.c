@@ -192,8 +192,7 @@ static uint16_t heads_rows(struct step *s, const char *name, enum col width)
 static struct size pools_of(struct step *s, struct size tokens)
 {
     uint64_t pool = model_index_pool(&s->plan->model);
-    return s->d.facts & FACT_INDEX_POOL ? size_div(s->l.z, tokens, size_const(s->l.z, pool))
-                                        : tokens;
+    return pool > 1 ? size_div(s->l.z, tokens, size_const(s->l.z, pool)) : tokens;
 }
 
 /* Keys of as many tokens as a pool has are weighed into one, by gates of every column
@@ -241,8 +240,7 @@ static uint16_t choose(struct step *s, uint16_t x, uint16_t from)
         context = entries_of(s, context);
         attended = entries_of(s, attended);
     }
-    struct size reached =
-        s->decode ? size_times(z, pools_of(s, context), 2) : pools_of(s, attended);
+    struct size reached = pools_of(s, s->decode ? size_times(z, context, 2) : attended);
     if (blocks && s->plan->model.indexer.pooled) /* one key a block */
         reached = size_div(z, reached, size_slot(z, SLOT_INDEX_BLOCK));
     s->l.work->ops[op].flop = size_product(z, SIZES(rows, s->d.width[COL_INDEX_Q], reached));
