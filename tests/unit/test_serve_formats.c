@@ -118,6 +118,28 @@ static void printed_weights_of_four_bits_come_out(void **state)
     }
 }
 
+/* Kimi-K2.5, `sglang serve --model-path moonshotai/Kimi-K2.5 --tp 8` of v0.5.8.post1 on eight
+ * MI355X: its log has mem_fraction_static=0.8260405859375, which is 0.908 x 0.95 x (1 - 0.1 x
+ * (27 x 1152^2 / (24 x 1024^2) - 1)) for its encoder, and 2,454,421 tokens of 160.63 GB. Before
+ * it loads, 283.7 of 288 GB are free there, and WNA16's g_idx is not counted here. */
+static void encoders_take_from_the_fraction(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "model: kimi-k2.5\ncluster: mi355x-8x1\nstack: sglang\nparallel: {tp: 8}\n"
+        "workload: {mode: decode, context_length: 262144}\n"
+        "precision: {weights: int4_32, kv_cache: bf16}\n";
+    struct arena arena = {0};
+    struct plan plan;
+    plan_set(text, "", &arena, &plan);
+    struct prediction p = predict_text(text, &arena);
+    double pool = (double)p.serving.cache_bytes / GIB;
+    print_message("fraction %.13f, pool %.2f\n", engine_sglang_fraction(&plan), pool);
+    assert_true(fabs(engine_sglang_fraction(&plan) - 0.8260405859375) < 1e-9);
+    assert_true(fabs(pool / 160.63 - 1) < 0.03);
+    arena_release(&arena);
+}
+
 static void preferred_kernels_give_way(void **state)
 {
     (void)state;
@@ -159,6 +181,7 @@ int main(void)
         cmocka_unit_test(experts_of_four_bits_may_become_sixteen),
         cmocka_unit_test(experts_of_four_bits_are_padded),
         cmocka_unit_test(printed_weights_of_four_bits_come_out),
+        cmocka_unit_test(encoders_take_from_the_fraction),
         cmocka_unit_test(preferred_kernels_give_way),
         cmocka_unit_test(dense_models_are_replicas),
     };

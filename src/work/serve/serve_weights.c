@@ -283,8 +283,7 @@ static void window_attention(const struct plan *plan, struct work *work)
                       away_of(plan, d.z, WINDOW_LAYERS, MIXER_WINDOW));
 }
 
-/* Experts of another width that tokens of images choose from, and their router (vLLM
- * models/ernie45_vl_moe.py: vision_experts, vision_experts_gate). */
+/* Experts of another width for tokens of images, and their router (vLLM ernie45_vl_moe.py). */
 static void image_experts(const struct plan *plan, struct work *work,
                           const struct serve_experts *layout, const struct dims *plain)
 {
@@ -520,10 +519,10 @@ static void swizzled_scales(const struct plan *plan, struct work *work, const st
     struct sizes *s = &work->sizes;
     struct size hidden = d->width[COL_ROUTED], inter = d->width[COL_INTER],
                 wide = size_times(s, inter, plan->model.moe.glu ? 2 : 1);
-    struct size up =
-        size_mul(s, size_up(s, wide, 256), size_up(s, size_ceil_by(s, hidden, 32), 2));
-    struct size down =
-        size_mul(s, size_up(s, hidden, 256), size_up(s, size_ceil_by(s, inter, 32), 2));
+    struct size in = size_up(s, size_ceil_by(s, hidden, 32), 2),
+                back = size_up(s, size_ceil_by(s, inter, 32), 2);
+    struct size up = size_mul(s, size_up(s, wide, 256), in),
+                down = size_mul(s, size_up(s, hidden, 256), back);
     struct size bytes = size_mul(s, size_add(s, up, down), size_slot(s, SLOT_LOCAL_EXPERTS));
     state(work, "expert_scales_swizzled", DTYPE_INT8, bytes, layers_of(plan, s, MOE_LAYERS),
           "quantization/mxfp4.py keeps the loaded scales; triton_kernels hopper_scale.py");
