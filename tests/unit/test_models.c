@@ -121,8 +121,6 @@ static const struct {
     {"granite-4.0-h-tiny", 6939037248},
     {"nemotron-nano-9b-v2", 8888227328},
     {"qwen3-omni-30b-a3b", 31719205488},
-    {"llama4-scout", 108641793536},
-    {"llama4-maverick", 401583781376},
     {"gemma-4-26b-a4b", 25805936206},
     {"gemma-4-31b", 31273088876},
     {"minimax-m3", 427040140160},

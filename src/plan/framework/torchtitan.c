@@ -225,8 +225,6 @@ static enum status set_model(struct job *job)
     const char *model = model_name_from(NAMES_TORCHTITAN, both, job->arena);
     if (model) {
         job_set(job, "model", model, "model.flavor config");
-        if (text_equal(name, "llama4")) /* torchtitan's has no encoder */
-            job_set(job, "model.encoder.layers", "0", "model.name");
         return STATUS_OK;
     }
     job_fail(job, "model.flavor", "torchtitan's model '%s' is not among moeplan's", both);
