@@ -51,7 +51,7 @@ static struct params_part count_gqa(const struct model *model, const struct atte
 
 /* q down [H, r_q], q up [r_q, h (nope + rope)] or q [H, h (nope + rope)] alone,
  * kv down [H, r_kv + rope], kv up [r_kv, h (nope + v)], o [h v, H], with a gate another [H, h
- * v], or [H, h]; norms on both low ranks */
+ * v]; norms on both low ranks */
 static struct params_part count_mla(const struct model *model, bool *overflow)
 {
     const struct attention *a = &model->attention;
@@ -62,8 +62,6 @@ static struct params_part count_mla(const struct model *model, bool *overflow)
         checked_add(checked_mul(a->heads, a->qk_nope_head_dim, overflow), v, overflow);
     uint64_t from_hidden = checked_add(mul_add(a->output_gate ? 2 : 1, v, down, overflow),
                                        a->q_lora_rank ? a->q_lora_rank : q, overflow);
-    if (a->head_gate)
-        from_hidden = checked_add(from_hidden, a->heads, overflow);
     uint64_t from_rank = checked_add(checked_mul(a->kv_lora_rank, up, overflow),
                                      checked_mul(a->q_lora_rank, q, overflow), overflow);
     return (struct params_part){
@@ -233,15 +231,15 @@ static void linear_vectors(const struct linear *l, uint64_t values, struct param
     }
 }
 
-/* Gates of KDA that come from a low rank, if there is one: the decay's, and the output's where
- * it is no matrix. */
+/* Gates of KDA that come from a low rank: the decay's, and the output's where it is no matrix.
+ */
 static uint64_t low_rank_gates(const struct linear *l)
 {
     return l->full_rank_gate ? 1 : 2;
 }
 
 /* in [H, in], out [values, H], the taps of the convolution, and Mamba's bias of it; the
- * low-rank gates of KDA [H, r] and [r, values] twice, or [H, values] for one or for both;
+ * low-rank gates of KDA [H, r] and [r, values] twice, or once and [H, values] for the output's;
  * Mamba-1's [values, r + 2 N] and [r, values]. */
 static struct params_part linear_parameters(const struct model *model, bool *overflow)
 {
@@ -260,8 +258,7 @@ static struct params_part linear_parameters(const struct model *model, bool *ove
                                      checked_add(hidden, w.values, overflow), overflow),
                         overflow);
     if (l->kind == LINEAR_KIMI_DELTA && l->full_rank_gate)
-        part.matrices = mul_add(hidden, checked_mul(l->rank ? 1 : 2, w.values, overflow),
-                                part.matrices, overflow);
+        part.matrices = mul_add(hidden, w.values, part.matrices, overflow);
     if (l->kind == LINEAR_MAMBA1)
         part.matrices =
             mul_add(w.values, checked_add(w.step, l->rank, overflow), part.matrices, overflow);

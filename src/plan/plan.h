@@ -30,9 +30,8 @@ struct attention {
     bool sinks;             /* one learned sink per head (gpt-oss) */
     bool output_gate;       /* a sigmoid gate on the output: GQA from as many rows of q again,
                                MLA from a matrix of its own (Kimi-K3) */
-    bool head_gate;         /* a sigmoid gate per head on the output, a matrix of its own (Step,
-                               Ling-3.0) */
-    bool k_eq_v; /* but in window layers keys are values too: no v matrix (Gemma 4) */
+    bool head_gate; /* a sigmoid gate per head on the output, a matrix of its own (Step) */
+    bool k_eq_v;    /* but in window layers keys are values too: no v matrix (Gemma 4) */
     uint64_t window, chunk;         /* tokens that layers of type window, chunk reach */
     uint64_t csa_ratio, hca_ratio;  /* tokens that become an entry in layers of type csa, hca */
     uint64_t o_groups, o_lora_rank; /* shared_kv: the output by groups of heads, low rank */

@@ -187,8 +187,8 @@ static void share_kv(struct rng *rng, struct plan *plan)
     plan->model.moe.hash_layers = rng_below(rng, 2);
 }
 
-/* Kimi's recurrence in half of the plans, with either gate, and a decay of full rank; experts
- * on latent rows in a quarter, where the stack has them. */
+/* Kimi's recurrence in half of the plans, with either gate; experts on latent rows in a
+ * quarter, where the stack has them. */
 static void draw_kimi(struct rng *rng, struct plan *plan)
 {
     struct linear *linear = &plan->model.linear;
@@ -200,7 +200,6 @@ static void draw_kimi(struct rng *rng, struct plan *plan)
     if (kimi) {
         linear->kind = LINEAR_KIMI_DELTA;
         linear->full_rank_gate = full;
-        linear->rank = full && norm ? 0 : linear->rank;
     }
     if (latent) {
         moe->latent_size = plan->model.hidden / 2;

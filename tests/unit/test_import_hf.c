@@ -137,8 +137,6 @@ static const char *const families[] = {
     "granite-4.0-h-tiny",
     "lfm2-8b-a1b",
     "ling-1t",
-    "ling-3.0-flash",
-    "ling-3.0-tiny",
     "ling-flash-2.0",
     "ling-mini-2.0",
     "mistral-small-24b",

@@ -213,7 +213,7 @@ static uint64_t product_flop(const struct work *work, const uint64_t *values, co
     return 0;
 }
 
-/* 2 x 4096 tokens x the matrix: low ranks of both gates, of the decay's alone, or of none. */
+/* 2 x 4096 tokens x the matrix: low ranks of both gates, or of the decay's alone. */
 static void gates_are_products_of_their_matrices(void **state)
 {
     (void)state;
@@ -231,10 +231,6 @@ static void gates_are_products_of_their_matrices(void **state)
         {"kimi-k3", "output_gate_up", 0},
         {"kimi-k3", "output_gate", 7168 * 12288},
         {"kimi-k3", "attention_gate", 7168 * 12288},
-        {"ling-3.0-tiny", "gates_down", 0},
-        {"ling-3.0-tiny", "decay", 1536 * 2048},
-        {"ling-3.0-tiny", "output_gate", 1536 * 2048},
-        {"ling-3.0-tiny", "head_gate", 1536 * 16},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct arena arena = {0};

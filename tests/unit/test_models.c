@@ -221,8 +221,6 @@ static void models_round_to_what_is_published(void **state)
         {"a.x-k1", 519e9, 0},
         {"k-exaone-236b-a23b", 236e9, 23e9},
         {"laguna-s-2.1", 118e9, 8e9},
-        {"ling-3.0-flash", 124e9, 0},
-        {"ling-3.0-tiny", 7.9e9, 0},
         {"mistral-small-4-119b", 119e9, 0},
         {"solar-open-100b", 102e9, 12e9},
     };

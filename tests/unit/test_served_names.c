@@ -80,7 +80,6 @@ static void names_say_shape_and_format(void **state)
         {"mistralai/Devstral-Small-2507", "mistral-small-24b", DTYPE_BF16, 131072},
         {"mistralai/Devstral-Small-2-24B-Instruct-2512", "devstral-small-2-24b", DTYPE_FP8,
          393216},
-        {"inclusionAI/Ling-3.0-flash", "ling-3.0-flash", DTYPE_BF16, 262144},
         {"inclusionAI/Ring-1T", "ling-1t", DTYPE_BF16, 32768},
         {"rednote-hilab/dots.llm1.inst", "dots.llm1", DTYPE_BF16, 32768},
         {"microsoft/phi-4", "phi-4", DTYPE_BF16, 16384},

@@ -53,32 +53,6 @@ enum status import_finish_kimi(const struct node *config, struct model *model, s
     return STATUS_OK;
 }
 
-/* The last of every group attends, and what is behind the last whole one. */
-static enum layer_type grouped(const struct node *config, uint64_t i)
-{
-    uint64_t group = import_count(config, "layer_group_size", 1),
-             layers = import_count(config, "num_hidden_layers", 0);
-    bool last = group && ((i + 1) % group == 0 || i >= layers / group * group);
-    return last ? LAYER_FULL : LAYER_LINEAR;
-}
-
-enum status import_finish_bailing_v3(const struct node *config, struct model *model,
-                                     struct err *err)
-{
-    static const char gate_key[] = "gated_attention_proj_granularity_type";
-    const struct node *gate = import_value(config, gate_key, NODE_SCALAR);
-    struct linear *l = &model->linear;
-    if (gate && !text_equal(gate->text, "head_wise"))
-        return err_at(err, STATUS_INPUT, gate->mark, "'%s' must be head_wise", gate_key);
-    TRY(import_finish_bailing(config, model, err));
-    TRY(import_layers(config, model, grouped, err));
-    model->attention.head_gate = gate != NULL;
-    l->key_heads = l->heads;
-    l->key_dim = l->head_dim;
-    l->rank = l->full_rank_gate ? 0 : l->head_dim;
-    return STATUS_OK;
-}
-
 /* attn_type_list: 0 linear, 1 full. */
 static enum layer_type minimax(const struct node *config, uint64_t i)
 {

@@ -98,8 +98,6 @@ enum status import_finish_ernie(const struct node *config, struct model *model,
 enum status import_finish_ernie_vl(const struct node *config, struct model *model,
                                    struct err *err);
 enum status import_finish_nas(const struct node *config, struct model *model, struct err *err);
-enum status import_finish_bailing_v3(const struct node *config, struct model *model,
-                                     struct err *err);
 enum status import_finish_bailing(const struct node *config, struct model *model,
                                   struct err *err);
 

@@ -59,37 +59,6 @@ static const struct import_field kimi_linear[] = {
     COUNT(residual_block, "attn_res_block_size", "0"),
 };
 
-/* Ling-3.0: KDA whose gates have no low ranks and latent attention with a gate. Source of
- * names: its config.json; modules: the checkpoints' tensors. */
-static const struct import_field bailing_v3[] = {
-    COUNT(mtp_layers, "num_nextn_predict_layers", "0"),
-    COUNT(moe.router.groups, "n_group", "1"),
-    COUNT(moe.router.top_groups, "topk_group", "1"),
-    WORD(moe.router.score, "scoring_func", "sigmoid", import_scores),
-    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
-    BOOL(moe.router.bias, "moe_router_enable_expert_bias", "true"),
-    COUNT(moe.shared_intermediate, "moe_shared_expert_intermediate_size", "0"),
-    BOOL(attention.bias, "use_qkv_bias", "false"),
-    WORD(linear.kind, NULL, "kimi_delta", import_linear_kinds),
-    COUNT(linear.heads, "num_attention_heads", NULL),
-    COUNT(linear.head_dim, "head_dim", NULL),
-    COUNT(linear.conv, "short_conv_kernel_size", "4"),
-    BOOL(linear.full_rank_gate, "no_kda_lora", "false"),
-    WORD(linear.state, NULL, "float32", import_formats),
-    KNOWN("topk_method"),
-    KNOWN("layer_group_size"),
-    KNOWN("gated_attention_proj_granularity_type"),
-    KNOWN("use_kda_lora"),
-    KNOWN("kda_safe_gate"),
-    KNOWN("kda_lower_bound"),
-    KNOWN("qk_head_dim"),
-    KNOWN("use_qk_norm"),
-    KNOWN("linear_silu"),
-    KNOWN("router_dtype"),
-    KNOWN("expert_swiglu_limit_list"),
-    KNOWN("share_expert_swiglu_limit_list"),
-};
-
 /* The expert keys of Mixtral, which several share: experts as wide as a dense network. */
 #define LOCAL_EXPERTS                                                                          \
     COUNT(moe.experts, "num_local_experts", NULL),                                             \
@@ -331,10 +300,6 @@ static const struct import_family families[] = {
      {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(import_numbered_experts),
       FIELDS(kimi_linear)},
      import_finish_kimi},
-    {{"BailingMoeV3ForCausalLM", NULL},
-     {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(import_numbered_experts),
-      FIELDS(bailing_v3)},
-     import_finish_bailing_v3},
     {{"minimax_text_01", "minimax_m1", "minimax", "MiniMaxText01ForCausalLM",
       "MiniMaxM1ForCausalLM", "MiniMaxForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(lightning)},

@@ -218,8 +218,6 @@ static const struct model_name {
     {"ling-mini-2.0", "ring-mini-2.0", NULL, NULL, NULL, NULL, NULL},
     {"ling-flash-2.0", "ling-flash-2.0", NULL, NULL, NULL, "inclusionAI/Ling-flash-2.0", NULL},
     {"ling-flash-2.0", "ring-flash-2.0", NULL, NULL, NULL, NULL, NULL},
-    {"ling-3.0-tiny", "ling-3.0-tiny", NULL, NULL, NULL, "inclusionAI/Ling-3.0-tiny", NULL},
-    {"ling-3.0-flash", "ling-3.0-flash", NULL, NULL, NULL, "inclusionAI/Ling-3.0-flash", NULL},
     {"ling-1t", "ling-1t", NULL, NULL, NULL, "inclusionAI/Ling-1T", NULL},
     {"ling-1t", "ring-1t", NULL, NULL, NULL, NULL, NULL},
     {"dots.llm1", "dots.llm1.inst", NULL, NULL, NULL, "rednote-hilab/dots.llm1.inst", NULL},

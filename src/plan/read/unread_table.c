@@ -311,7 +311,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.attention.o_groups", SHARED_KV),
     WHEN("model.attention.o_lora_rank", SHARED_KV),
     WHEN("model.attention.output_gate", KV_APART),
-    WHEN("model.attention.head_gate", KV_APART),
+    WHEN("model.attention.head_gate", GQA),
     WHEN("model.attention.k_eq_v", GQA, OTHERS),
     WHEN("model.window.heads", GQA, WINDOWS),
     WHEN("model.window.kv_heads", GQA, WINDOWS),

@@ -40,8 +40,7 @@ static uint64_t listed_dense_layers(const struct plan *plan)
 static bool has_rank(const struct plan *plan)
 {
     enum linear_kind kind = plan->model.linear.kind;
-    bool low = kind == LINEAR_KIMI_DELTA && !plan->model.linear.full_rank_gate;
-    return plan_has_linear(plan) && (low || kind == LINEAR_MAMBA1);
+    return plan_has_linear(plan) && (kind == LINEAR_KIMI_DELTA || kind == LINEAR_MAMBA1);
 }
 
 static bool has_reuse(const struct plan *plan)
@@ -79,11 +78,6 @@ static uint64_t one_rank(const struct plan *plan)
 static bool has_values(const struct plan *plan)
 {
     return plan->model.attention.kind == ATTENTION_GQA && plan->model.attention.v_head_dim > 0;
-}
-
-static bool has_values_apart(const struct plan *plan)
-{
-    return plan->model.attention.kind != ATTENTION_SHARED_KV;
 }
 
 static bool has_two_gates(const struct plan *plan, char *text, char *hint)
@@ -410,8 +404,7 @@ static const struct rule rules[] = {
      .shape = RULE_POSITIVE,
      .applies = has_rank,
      .a = MEMBER("linear rank", model.linear.rank),
-     .hint = "kimi_delta and mamba1 need it",
-     .also = {"model.linear.full_rank_gate"}},
+     .hint = "kimi_delta and mamba1 need it"},
     {.name = "linear-key-heads-divide-heads",
      .key = "model.linear.key_heads",
      .shape = RULE_DIVIDES,
@@ -518,7 +511,7 @@ static const struct rule rules[] = {
     {.name = "one-gate",
      .key = "model.attention.head_gate",
      .shape = RULE_OTHER,
-     .applies = has_values_apart,
+     .applies = is_gqa,
      .broken = has_two_gates,
      .also = {"model.attention.output_gate"}},
     {.name = "mla-kv-rank",

@@ -180,7 +180,7 @@ const struct field schema_table[] = {
          "a sigmoid gate on attention's output: gqa projected beside q (Qwen3-Next), mla by a "
          "matrix of its own (Kimi-K3)"),
     BOOL("model.attention.head_gate", model.attention.head_gate, "false",
-         "gqa, mla: a sigmoid gate per head on attention's output (Step-3.7, Ling-3.0)"),
+         "gqa: a sigmoid gate per head on attention's output (Step-3.7)"),
     BOOL("model.attention.k_eq_v", model.attention.k_eq_v, "false",
          "gqa: in layers other than window ones the keys' projection is the values' too, and "
          "both are cached (Gemma 4)"),
@@ -212,10 +212,8 @@ const struct field schema_table[] = {
           "size of a key head, the state size N in Mamba; 0: head_dim"),
     COUNT("model.linear.conv", model.linear.conv, 0, 1024, "0",
           "taps of the convolution over the sequence; 0: none"),
-    COUNT(
-        "model.linear.rank", model.linear.rank, 0, 1e6, "0",
-        "kimi_delta: rank of both gates, 0 beside full_rank_gate: the decay is one matrix too "
-        "(Ling-3.0); mamba1: rank of the time step"),
+    COUNT("model.linear.rank", model.linear.rank, 0, 1e6, "0",
+          "kimi_delta: rank of both gates; mamba1: rank of the time step"),
     BOOL("model.linear.full_rank_gate", model.linear.full_rank_gate, "false",
          "kimi_delta: the output gate is one matrix of full rank (Kimi-K3)"),
     BOOL("model.linear.bare", model.linear.bare, "false",

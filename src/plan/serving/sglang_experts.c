@@ -123,7 +123,7 @@ enum status sglang_set_kimi(struct job *job, uint64_t attention_ranks, bool repl
     TRY(job_count(job, size_flag, &ranks));
     TRY(job_switch(job, shared_flag, &shared));
     TRY(job_switch(job, dense_flag, &dense));
-    bool kimi = known && plan->model.linear.full_rank_gate && plan->model.linear.rank;
+    bool kimi = known && plan->model.linear.full_rank_gate;
     if (sized && (!kimi || !exchanges || !ranks || attention_ranks % ranks != 0))
         return job_fail(job, size_flag,
                         "SGLang takes it of Kimi-K3 alone, behind an all-to-all backend, as a "

@@ -443,7 +443,7 @@ static uint64_t facts_of(const struct plan *plan)
     const struct model_moe *moe = &plan->model.moe;
     const struct parallel *p = &plan->parallel;
     bool output_gate = a->output_gate && a->kind != ATTENTION_SHARED_KV,
-         head_gate = a->head_gate && a->kind != ATTENTION_SHARED_KV,
+         head_gate = a->head_gate && a->kind == ATTENTION_GQA,
          own_norm = model_has_network_norm(&plan->model);
     const struct {
         bool holds;
@@ -470,8 +470,6 @@ static uint64_t facts_of(const struct plan *plan)
         {moe->latent_size > 0 && moe->latent_norm, FACT_LATENT_NORM},
         {plan->model.linear.full_rank_gate, FACT_FULL_RANK_GATE},
         {!plan->model.linear.full_rank_gate, FACT_LOW_RANK_GATE},
-        {plan->model.linear.rank > 0, FACT_LOW_RANK_DECAY},
-        {plan->model.linear.rank == 0, FACT_FULL_RANK_DECAY},
         {!plan->model.linear.bare, FACT_LINEAR_NORMS},
         {plan->model.residual_streams > 1, FACT_STREAMS},
         {plan->model.residual_block > 0, FACT_BLOCK_SUMS},

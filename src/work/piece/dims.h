@@ -163,10 +163,8 @@ enum col {
 #define FACT_BESIDE FACT(55)        /* or the same as the mixer, */
 #define FACT_BESIDE_SHARED FACT(56) /* through its norm; the next: the network has its own */
 #define FACT_NETWORK_NORM FACT(57)
-#define FACT_CAST_NORM FACT(58)      /* norms are RMS norms */
-#define FACT_LINEAR_NORMS FACT(59)   /* Mamba has norms of its own */
-#define FACT_LOW_RANK_DECAY FACT(60) /* of kimi_delta; the next: by one matrix */
-#define FACT_FULL_RANK_DECAY FACT(61)
+#define FACT_CAST_NORM FACT(58)    /* norms are RMS norms */
+#define FACT_LINEAR_NORMS FACT(59) /* Mamba has norms of its own */
 
 /* Those that follow from the mixer. */
 #define FACTS_OF_MIXER                                                                         \

@@ -49,7 +49,6 @@ static const struct target {
     {"k_proj", "linear_in", COL_LINEAR_KEYS, .usual = true, .mixers = MIX_KIMI_DELTA},
     {"v_proj", "linear_in", COL_LINEAR_VALUES, .usual = true, .mixers = MIX_KIMI_DELTA},
     {"b_proj", "linear_in", COL_LINEAR_HEADS, .usual = true, .mixers = MIX_KIMI_DELTA},
-    {"f_proj", "decay", COL_LINEAR_VALUES, .usual = true},
     {"f_a_proj", "gates_down", COL_LINEAR_RANK, .usual = true},
     {"g_a_proj", "gates_down", COL_LINEAR_RANK, .usual = true, .when = FACT_LOW_RANK_GATE},
     {"f_b_proj", "decay_up", COL_LINEAR_VALUES, .usual = true},

@@ -314,16 +314,13 @@ static uint16_t mla_q(struct step *s, uint16_t x, uint16_t *chosen)
                         CATEGORY_ATTENTION);
 }
 
-/* What a sigmoid of multiplies the context (g_proj, whose input is the layer's: of Kimi-K3
- * for every value, of Ling-3.0 for a head). */
+/* What a sigmoid of multiplies the context (Kimi-K3: g_proj, whose input is the layer's). */
 static uint16_t mla_gate(struct step *s, uint16_t x)
 {
-    bool heads = s->d.facts & FACT_HEAD_GATE;
-    if (!(s->d.facts & FACT_GATED))
+    if (!(s->d.facts & FACT_OUTPUT_GATE))
         return WORK_NONE;
-    return step_product(s, heads ? "head_gate" : "attention_gate",
-                        step_gathered(s, "attention_gate_in", x),
-                        heads ? "head_gate" : "output_gate", CATEGORY_ATTENTION);
+    return step_product(s, "attention_gate", step_gathered(s, "attention_gate_in", x),
+                        "output_gate", CATEGORY_ATTENTION);
 }
 
 static struct heads mla(struct step *s, uint16_t x)

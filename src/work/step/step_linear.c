@@ -29,16 +29,11 @@ struct gates {
     uint16_t decay, output;
 };
 
-/* Both gates of KDA from low ranks, each up product reads its half; or the output's, or both,
- * by a matrix of their own from all of the sequence. */
+/* Both gates of KDA from low ranks, each up product reads its half; or the output's by a matrix
+ * of its own from all of the sequence. */
 static struct gates kimi_gates(struct step *s, uint16_t x, uint16_t all)
 {
     bool full = s->d.facts & FACT_FULL_RANK_GATE;
-    if (s->d.facts & FACT_FULL_RANK_DECAY) {
-        uint16_t decay = step_product(s, "decay", all, "decay", CATEGORY_ATTENTION);
-        return (struct gates){
-            decay, step_product(s, "output_gate", all, "output_gate", CATEGORY_ATTENTION)};
-    }
     uint16_t down = step_product(s, "gates_down", x, "gates_latent", CATEGORY_ATTENTION);
     uint16_t latent = step_gathered(s, "gates_latent", down);
     uint16_t decay = step_product(s, "decay_up", latent, "decay", CATEGORY_ATTENTION);

@@ -38,7 +38,6 @@ static const struct {
     {"d_index_k", "index_weights", MODULE_ATTENTION},
     {"attention_norm_out", "linear_in", MODULE_UP},
     {"attention_norm_out", "gates_down", MODULE_UP},
-    {"attention_norm_out", "decay", MODULE_UP},
     {"attention_norm_out", "output_gate", MODULE_UP},
     {"attention_norm_out", "attention_gate", MODULE_UP},
     {"gate_latents", "decay_up", MODULE_UP},
