@@ -1349,7 +1349,7 @@ const struct job_case job_cases[] = {
      0},
     {"axolotl/expression.yaml", "",
      "lora.rank=16 lora.experts=quantised lora.fused_experts=true precision.weights=nf4_double",
-     0},
+     1},
     {"swift/target-regex.sh", "", "lora.rank=8 recompute.kind=full", 0},
     {"swift/vit-again.sh", "",
      "recompute.kind=none recompute.encoder=full workload.encoder.train=all", 1},
@@ -1768,7 +1768,7 @@ const struct job_case job_cases[] = {
      "model.name=gemma-4-31b lora.rank=16 lora.format=bf16 precision.weights=nf4_double "
      "precision.activations=bf16 workload.sequence_length=512 stack.attention=unfused "
      "recompute.kind=full",
-     3},
+     4},
     {"trl/grpo.py", "",
      "stack=deepspeed parallel.zero=3 workload.colocated.sequences=16 "
      "workload.colocated.engine=none workload.colocated.reference=1 workload.micro_batch=4 "

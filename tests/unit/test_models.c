@@ -58,7 +58,8 @@ static void models_have_their_published_counts(void **state)
         struct plan plan;
         struct params params;
         catalogue_plan(csv_cell(&csv, row, "model"), NULL, NULL, &arena, &plan);
-        plan.model.indexer = (struct indexer){0}; /* the table's shapes have none */
+        plan.model.indexer = (struct indexer){0}; /* the table's shapes have none of these */
+        plan.model.encoder = (struct encoder){0};
         plan.model.layer_types.n = 0;
         params_count(&plan.model, &params);
         expect_count(&csv, row, "matrices", params.matrices);
@@ -120,6 +121,9 @@ static const struct {
     {"granite-4.0-h-tiny", 6939037248},
     {"nemotron-nano-9b-v2", 8888227328},
     {"qwen3-omni-30b-a3b", 31719205488},
+    {"gemma-4-26b-a4b", 25805936206},
+    {"gemma-4-31b", 31273088876},
+    {"minimax-m3", 427040140160},
     /* prediction modules of Qwen3.5 aside */
     {"llama-2-7b", 6738415616},
     {"llama-2-13b", 13015864320},

@@ -64,7 +64,7 @@ static void an_engine_without_room_for_a_sequence_does_not_fit(void **state)
     } cases[] = {
         {"vllm", "0.877", "the engine does not start: its cache holds no sequence of 131"},
         {"vllm", "0.95", NULL},
-        {"sglang", "0.877", "SGLang starts all the same, takes requests of at most 1"},
+        {"sglang", "0.92", "SGLang starts all the same, takes requests of at most 1"},
         {"sglang", "0.95", NULL},
         {"trtllm", "0.2", "TensorRT-LLM starts all the same, takes requests of at most "},
         {"trtllm", "0.9", NULL},

@@ -1,11 +1,13 @@
 /* What a sequence has in an engine's pool: states of recurrent layers, their formats and how
  * many a request has, and packed caches. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/unit.h"
 #include "plan/schema/schema.h"
 #include "sim/memory/verdict.h"
 #include "sim/serve/serving.h"
@@ -213,6 +215,32 @@ static void blocks_of_mla_beside_states(void **state)
     arena_release(&arena);
 }
 
+/* Ling-3.0-tiny on a GB10 of which 112.74 GiB were free, by inclusionAI's cookbook (log of
+ * 2026-08-17): "mem usage=15.47 GB" with the head in f32 (0.45 of it, not counted here), 614
+ * states and one of padding of 0.38 and 10.81 GB, 1,933,682 tokens of 12.45 GB. 18 layers have
+ * a state of 16 x 128 x 128 in f32 and three columns of 3 x 2,048, six have 576 values a token.
+ */
+static void states_of_ling_come_out(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct prediction p = predict_text(
+        "model: ling-3.0-tiny\ncluster: {base: gb10, device: {memory: 113.39 GiB}}\n"
+        "stack: sglang\nmemory: {fraction: 0.35}\n"
+        "workload: {mode: decode, context_length: 131072}\n",
+        &arena);
+    const struct serving_report *r = &p.serving;
+    const uint64_t one = 18 * (UINT64_C(16) * 128 * 128 * 4 + 3 * 3 * 2048 * 2);
+    print_message("%ju states, %ju tokens\n", (uintmax_t)r->state_slots,
+                  (uintmax_t)r->cache_tokens);
+    assert_int_equal(r->cache_bytes / r->cache_tokens, 6 * 576 * 2);
+    assert_true(fabs(615.0 * (double)one / GIB / (0.38 + 10.81) - 1) < 0.001);
+    assert_int_equal(r->state_bytes / one, r->state_slots);
+    assert_true(fabs((double)r->state_slots / 614 - 1) < 0.05);
+    assert_true(fabs((double)r->cache_tokens / 1933682 - 1) < 0.05);
+    arena_release(&arena);
+}
+
 /* What a device lacks when SGLang begins to load, alone and among others: Qwen3-235B-A22B-FP8
  * on four H100 at 0.93 has 367,404 tokens printed (vLLM issue 21348), DeepSeek-R1 on eight H200
  * at 0.82 some 509,000 (ai-dynamo/aisimulate pull request 263); with 3.58 GiB outside they were
@@ -251,6 +279,7 @@ int main(void)
         cmocka_unit_test(states_of_a_whole_batch_come_first),
         cmocka_unit_test(states_have_the_engines_format),
         cmocka_unit_test(blocks_of_mla_beside_states),
+        cmocka_unit_test(states_of_ling_come_out),
         cmocka_unit_test(pools_are_of_what_is_free),
         cmocka_unit_test(sparse_caches_in_eight_bits_are_packed),
     };

@@ -84,16 +84,30 @@ static bool job_says_true(const struct setting *s)
     return !s->off && (s->n == 0 || text_equal(s->values[0], "true"));
 }
 
-/* Is the attention of the file's model latent? */
-static bool has_latent(struct job *job)
+/* The file's model; false: not known. */
+static bool find_model(struct job *job, struct plan *plan)
 {
-    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
     struct err ignored = {0}, *before = job->err;
     bool known = false;
     job->err = &ignored;
     enum status status = job_part(job, "model", plan, &known);
     job->err = before;
-    return status == STATUS_OK && known && plan->model.attention.kind == ATTENTION_MLA;
+    return status == STATUS_OK && known;
+}
+
+static bool has_latent(struct job *job)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    return find_model(job, plan) && plan->model.attention.kind == ATTENTION_MLA;
+}
+
+/* Of models that see Megatron-LM's GPT is the text. */
+static void set_named(struct job *job, const char *model)
+{
+    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
+    job_set(job, "model", model, model_flag);
+    if (find_model(job, plan) && plan->model.encoder.layers)
+        job_set(job, "model.encoder.layers", "0", model_flag);
 }
 
 /* What overrides say of a named model beside its plain numbers: its layers are read, of the
@@ -131,7 +145,7 @@ static enum status read_model(struct job *job)
                                   "'moeplan list models'");
     }
     if (model)
-        job_set(job, "model", model, model_flag);
+        set_named(job, model);
     return STATUS_OK;
 }
 

@@ -473,7 +473,8 @@ static void read_vision(const struct node *config, struct model *model)
     if (!vision || vision->kind != NODE_MAPPING)
         return;
     const struct node *type = node_get(vision, "model_type");
-    type = type && type->kind == NODE_SCALAR ? type : node_get(config, "model_type");
+    if (!type || type->kind != NODE_SCALAR || text_equal(type->text, "")) /* Kimi-K2.5's */
+        type = node_get(config, "model_type");
     for (size_t i = 0;
          type && type->kind == NODE_SCALAR && i < sizeof encoders / sizeof *encoders; i++)
         for (const char *const *name = encoders[i].names; *name; name++) {

@@ -432,7 +432,7 @@ static void fill_widths(struct dims *d)
     struct size *w = d->width;
     w[COL_ONE] = size_const(z, 1);
     w[COL_HIDDEN] = size_slot(z, SLOT_HIDDEN);
-    w[COL_ROUTED] = d->letters.hidden;
+    w[COL_ROUTED] = w[COL_ROUTED_OUT] = d->letters.hidden;
     fill_stream_widths(d);
     if (d->plan->model.residual_block)
         fill_block_widths(d);

@@ -28,7 +28,8 @@ enum row {
 enum col {
     COL_ONE,
     COL_HIDDEN,
-    COL_ROUTED, /* of the rows that experts work on: hidden, or the latent size */
+    COL_ROUTED,     /* of the rows that experts work on: hidden, or the latent size */
+    COL_ROUTED_OUT, /* and as the last product of an expert keeps it */
     COL_Q_RANK,
     COL_KV_LATENT, /* kv rank and rotary part */
     COL_KV_RANK,

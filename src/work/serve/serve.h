@@ -15,6 +15,7 @@
 /* How an expert backend keeps 4-bit weights: widths padded, and copies beside them. */
 struct serve_experts {
     uint64_t inter_multiple, hidden_multiple; /* of a rank's I, of H; 0: as they are */
+    uint64_t out_multiple;                    /* of H where the last product writes it */
     bool swizzled_scales; /* the loaded scales stay beside those the kernel reads */
     bool wide_biases;     /* biases of the experts in f32 */
 };

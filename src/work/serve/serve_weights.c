@@ -66,7 +66,8 @@ static struct dims padded_dims(const struct serve_experts *experts, const struct
 {
     struct dims d = *plain;
     d.width[COL_INTER] = padded(d.z, d.width[COL_INTER], experts->inter_multiple);
-    d.width[COL_ROUTED] = padded(d.z, d.width[COL_ROUTED], experts->hidden_multiple);
+    d.width[COL_ROUTED] = padded(d.z, plain->width[COL_ROUTED], experts->hidden_multiple);
+    d.width[COL_ROUTED_OUT] = padded(d.z, plain->width[COL_ROUTED], experts->out_multiple);
     return d;
 }
 
@@ -144,9 +145,11 @@ static struct size matrix_bytes(const struct dims *d, const struct layer_matrix 
     struct size bytes = size_const(d->z, 0);
     enum col pieces[MATRIX_PIECES];
     size_t n = matrix_pieces(m, d, pieces);
-    for (size_t i = 0; i < n; i++)
-        bytes = size_add(d->z, bytes,
-                         size_matrix_bytes(d->z, format, d->width[m->in], d->width[pieces[i]]));
+    for (size_t i = 0; i < n; i++) {
+        bool last = m->expert && pieces[i] == COL_ROUTED;
+        struct size in = d->width[m->in], out = d->width[last ? COL_ROUTED_OUT : pieces[i]];
+        bytes = size_add(d->z, bytes, size_matrix_bytes(d->z, format, in, out));
+    }
     return bytes;
 }
 
@@ -280,8 +283,7 @@ static void window_attention(const struct plan *plan, struct work *work)
                       away_of(plan, d.z, WINDOW_LAYERS, MIXER_WINDOW));
 }
 
-/* Experts of another width that tokens of images choose from, and their router (vLLM
- * models/ernie45_vl_moe.py: vision_experts, vision_experts_gate). */
+/* Experts of another width for tokens of images, and their router (vLLM ernie45_vl_moe.py). */
 static void image_experts(const struct plan *plan, struct work *work,
                           const struct serve_experts *layout, const struct dims *plain)
 {
@@ -504,15 +506,15 @@ static void absorbed(const struct plan *plan, struct work *work, const struct di
 static void swizzled_scales(const struct plan *plan, struct work *work, const struct dims *d)
 {
     struct sizes *s = &work->sizes;
-    struct size hidden = d->width[COL_ROUTED], inter = d->width[COL_INTER];
-    struct size wide = size_times(s, inter, plan->model.moe.glu ? 2 : 1);
-    struct size up =
-        size_mul(s, size_up(s, wide, 256), size_up(s, size_ceil_by(s, hidden, 32), 2));
-    struct size down =
-        size_mul(s, size_up(s, hidden, 256), size_up(s, size_ceil_by(s, inter, 32), 2));
+    struct size hidden = d->width[COL_ROUTED], inter = d->width[COL_INTER],
+                wide = size_times(s, inter, plan->model.moe.glu ? 2 : 1);
+    struct size in = size_up(s, size_ceil_by(s, hidden, 32), 2),
+                back = size_up(s, size_ceil_by(s, inter, 32), 2);
+    struct size up = size_mul(s, size_up(s, wide, 256), in),
+                down = size_mul(s, size_up(s, hidden, 256), back);
     struct size bytes = size_mul(s, size_add(s, up, down), size_slot(s, SLOT_LOCAL_EXPERTS));
     state(work, "expert_scales_swizzled", DTYPE_INT8, bytes, layers_of(plan, s, MOE_LAYERS),
-          "vLLM quantization/mxfp4.py keeps the loaded scales; triton_kernels hopper_scale.py");
+          "quantization/mxfp4.py keeps the loaded scales; triton_kernels hopper_scale.py");
 }
 
 /* [positions, rotary dimensions], cos and sin halves. Engines keep a table for each base and

@@ -83,6 +83,28 @@ enum dtype stack_weights(const struct plan *plan)
     return upcasts(plan) ? DTYPE_BF16 : plan->precision.weights;
 }
 
+/* How experts of mxfp4 lie (quantization/mxfp4.py, Mxfp4MoEMethod.create_weights): for
+ * FlashInfer's kernels of gpt-oss 2880 x 2880 becomes 3072 x 3072. OpenAI's read biases in f32,
+ * and scales laid out anew beside the loaded ones on Hopper and SM100 (_swizzle_mxfp4;
+ * others take them as they are). */
+static struct serve_experts layout_of(const struct plan *plan)
+{
+    static const struct serve_experts layouts[EXPERTS_COUNT] = {
+        [EXPERTS_TRITON_OAI] = {32, 0, 0, true, true},
+        [EXPERTS_TRTLLM_GEN] = {256, 256, 256, false, true},
+        [EXPERTS_MARLIN] = {128, 0, 0, false, false},
+    };
+    enum expert_backend backend = stack_experts(plan, NULL);
+    enum generation generation = plan_generation(plan);
+    bool openai = plan->model.moe.activation == ACTIVATION_SWIGLU_OAI;
+    if (stack_weights(plan) != DTYPE_MXFP4 || generation == GENERATION_GFX942 ||
+        (backend == EXPERTS_TRTLLM_GEN && !openai))
+        return (struct serve_experts){0};
+    struct serve_experts layout = layouts[backend];
+    layout.swizzled_scales &= generation == GENERATION_SM90 || generation == GENERATION_SM100;
+    return layout;
+}
+
 const struct stack_path stack_sglang_paths[] = {
     {"fused", "moe-a2a-backend none"},
     {"allgather", "attention DP, none"},
@@ -101,6 +123,7 @@ enum status stack_sglang_build(const struct plan *plan, struct work *work, struc
         .spread = true,
         .alone = true,
         .whole_or_split = exchange == EXCHANGE_TOKENS || exchange == EXCHANGE_MESSAGES,
+        .experts = layout_of(plan),
         /* layers/rotary_embedding/base.py: "cache needs to be in FP32" */
         .rotary_table = DTYPE_F32,
         .cache_block = engine_cache_block(plan),

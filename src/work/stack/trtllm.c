@@ -51,6 +51,23 @@ static enum expert_kernel kernel_of(const struct plan *plan, enum moe_path path)
     return kernels[stack_experts(plan, NULL)];
 }
 
+/* How experts of mxfp4 lie: 2880 x 2880 becomes 2944 x 2944 for CUTLASS (fused_moe/
+ * quantization.py: weight_alignment), with rows of 3072 before the first product for its
+ * generated kernels (input_hidden_alignment; 1.1's candidates had 3072 x 3072) and behind the
+ * last one for Triton's (fused_moe_triton.py: k_alignment, n_alignment). */
+static struct serve_experts layout_of(const struct plan *plan)
+{
+    static const struct serve_experts layouts[EXPERTS_COUNT] = {
+        [EXPERTS_TRITON_OAI] = {128, 128, 256, false, true},
+        [EXPERTS_CUTLASS] = {128, 128, 128, false, false},
+        [EXPERTS_FLASHINFER] = {128, 128, 128, false, false},
+        [EXPERTS_TRTLLM_GEN] = {128, 512, 128, false, true},
+    };
+    if (plan->precision.weights != DTYPE_MXFP4)
+        return (struct serve_experts){0};
+    return layouts[stack_experts(plan, NULL)];
+}
+
 const struct stack_path stack_trtllm_paths[] = {
     {"fused", "tokens on every rank"},
     {"allgather", "attention DP, all-gather"},
@@ -68,6 +85,7 @@ enum status stack_trtllm_build(const struct plan *plan, struct work *work, struc
         .spread = true,
         .whole_or_split = exchange == EXCHANGE_TOKENS || exchange == EXCHANGE_MESSAGES,
         .all_or_one = true,
+        .experts = layout_of(plan),
         .cache_block = engine_cache_block(plan),
         .absorbed_copies = true,
     };

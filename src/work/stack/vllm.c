@@ -163,10 +163,10 @@ static enum expert_kernel kernel_of(const struct plan *plan, enum path_exchange 
 static struct serve_experts layout_of(const struct plan *plan)
 {
     static const struct serve_experts layouts[EXPERTS_COUNT] = {
-        [EXPERTS_TRITON_OAI] = {64, 0, true, true},
-        [EXPERTS_FLASHINFER] = {128, 128, false, false},
-        [EXPERTS_TRTLLM_GEN] = {256, 256, false, false},
-        [EXPERTS_MARLIN] = {128, 256, false, false},
+        [EXPERTS_TRITON_OAI] = {64, 0, 0, true, true},
+        [EXPERTS_FLASHINFER] = {128, 128, 128, false, false},
+        [EXPERTS_TRTLLM_GEN] = {256, 256, 256, false, true},
+        [EXPERTS_MARLIN] = {128, 256, 256, false, false},
     };
     if (plan->precision.weights != DTYPE_MXFP4)
         return (struct serve_experts){0};
