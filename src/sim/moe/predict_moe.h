@@ -36,8 +36,8 @@ struct routing_report {
      */
     double recovery_before, recovery_after;
     uint64_t recovery_steps; /* until 1.5, 0: not within RECOVERY_STEPS */
-    const char *method;      /* "closed form", "gaussian", "exact sample" */
-    uint64_t samples;        /* 0 for closed forms */
+    const char *method;      /* "gaussian", "exact sample" */
+    uint64_t samples;
 };
 
 struct padding_report {
