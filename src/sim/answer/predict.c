@@ -381,7 +381,7 @@ static void report_categories(const struct memory_peak *peak, struct memory_repo
 static void report_memory(struct context *c, struct memory_report *m)
 {
     *m = (struct memory_report){
-        .capacity_bytes = verdict_capacity(c->plan),
+        .capacity_bytes = plan_rank_memory(c->plan),
         .limit_bytes = verdict_limit(c->plan),
         .state_bytes = c->result.peak.state_bytes,
         .temp_bytes = c->result.peak.temp_bytes,
