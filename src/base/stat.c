@@ -106,6 +106,14 @@ double stat_percentile(const double *sorted, size_t n, double q)
     return sorted[below] + part * (sorted[below + 1] - sorted[below]);
 }
 
+double stat_percentile_error(const double *sorted, size_t n, double q)
+{
+    double reach = 2 * sqrt(q * (1 - q) / (double)n), at = stat_percentile(sorted, n, q);
+    double below = at - stat_percentile(sorted, n, fmax(0, q - reach));
+    double above = stat_percentile(sorted, n, fmin(1, q + reach)) - at;
+    return fmax(below, above);
+}
+
 double stat_normal_cdf(double z)
 {
     return 0.5 * erfc(-z * 0.70710678118654752440);

@@ -25,6 +25,10 @@ void stat_sort(double *values, size_t n);
 /* Percentile of sorted values, 0 <= q <= 1; n > 0. */
 double stat_percentile(const double *sorted, size_t n, double q);
 
+/* Two standard errors of that percentile of a sample: how far the percentiles are that stand
+ * 2 sqrt(q (1 - q) / n) above and below it, the further one. */
+double stat_percentile_error(const double *sorted, size_t n, double q);
+
 double stat_normal_cdf(double z);
 
 /* Standard deviations of a normal from its mean to either end of a 90 % interval. */

@@ -51,7 +51,7 @@ int handle_fail(const struct err *err, struct moeplan_error *error)
     return error->status;
 }
 
-static int out_of_memory(struct moeplan_error *error)
+int handle_out_of_memory(struct moeplan_error *error)
 {
     struct err err = {0};
     err_set(&err, STATUS_SYSTEM, "out of memory");
@@ -88,7 +88,7 @@ int handle_run(struct handle_call *call, handle_work *work, char **text, size_t 
 {
     struct frame frame = {call, work, STATUS_OK};
     if (text && !(call->out = open_memstream(&call->text, &call->length)))
-        return out_of_memory(error);
+        return handle_out_of_memory(error);
     bool guarded = run_guarded(&frame);
     if (guarded)
         arena_release(&call->arena);
@@ -104,7 +104,7 @@ int handle_run(struct handle_call *call, handle_work *work, char **text, size_t 
         return MOEPLAN_OK;
     }
     free(call->text);
-    return guarded && whole ? handle_fail(&call->err, error) : out_of_memory(error);
+    return guarded && whole ? handle_fail(&call->err, error) : handle_out_of_memory(error);
 }
 
 enum status handle_read(struct handle_call *call, const struct moeplan_plan *plan,
@@ -157,7 +157,7 @@ int moeplan_open_text(const char *name, const char *text, size_t length,
     }
     if (!opened || !opened->name || !opened->text) {
         moeplan_close(opened);
-        return out_of_memory(error);
+        return handle_out_of_memory(error);
     }
     *plan = opened;
     return MOEPLAN_OK;
@@ -250,7 +250,7 @@ int moeplan_set(struct moeplan_plan *plan, const char *key, const char *value,
     char *both = malloc(key_length + value_length + 2);
     if (!both || !make_room(plan)) {
         free(both);
-        return out_of_memory(error);
+        return handle_out_of_memory(error);
     }
     memcpy(both, key, key_length + 1);
     memcpy(both + key_length + 1, value, value_length + 1);

@@ -42,6 +42,7 @@ int handle_run(struct handle_call *call, handle_work *work, char **text, size_t 
 
 /* Hands an error out; returns its status. */
 int handle_fail(const struct err *err, struct moeplan_error *error);
+int handle_out_of_memory(struct moeplan_error *error);
 
 /* The plan's request, read; its loaded plan, with where values came from. */
 enum status handle_read(struct handle_call *call, const struct moeplan_plan *plan,

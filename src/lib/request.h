@@ -26,8 +26,8 @@ enum status request_read(struct request *request, struct arena *arena, struct jo
 enum status request_load(const struct request *request, struct arena *arena, struct plan *plan,
                          struct origins *origins, struct err *err);
 
-/* The same of a plan that layouts are searched for: its own may break what layouts have to
- * obey. `own` says so then, for where none obeys; else it is left as it is. */
+/* The same of a plan that layouts are searched for: its own layout may break what the searched
+ * ones have to obey (search_turns). */
 enum status request_load_searched(const struct request *request, struct arena *arena,
                                   struct plan *plan, struct origins *origins, struct err *err);
 

@@ -45,11 +45,8 @@ int moeplan_predict(const struct moeplan_plan *plan, const struct moeplan_option
 {
     struct handle_call call = {.plan = plan, .ask = options};
     struct moeplan_result *made = malloc(sizeof *made);
-    if (!made) {
-        struct err err = {0};
-        err_set(&err, STATUS_SYSTEM, "out of memory");
-        return handle_fail(&err, error);
-    }
+    if (!made)
+        return handle_out_of_memory(error);
     int status = handle_run(&call, predict_json, &made->json, &made->length, error);
     if (status == MOEPLAN_OK)
         *result = made;

@@ -139,10 +139,9 @@ uint64_t engine_sglang_chunk(const struct plan *plan);
 uint64_t engine_sglang_graph_batch(const struct plan *plan);
 double engine_sglang_fraction(const struct plan *plan);
 uint64_t engine_sglang_requests(const struct plan *plan); /* of a replica by default */
-/* Graphs of steps with prompts, and the tokens of the largest; what attention leaves of a
- * fraction of memory, whoever said it. */
+/* Graphs of steps with prompts; what attention leaves of a fraction of memory, whoever said it.
+ */
 enum graphs engine_sglang_prompt_graphs(const struct plan *plan);
-uint64_t engine_sglang_prompt_graph_tokens(const struct plan *plan);
 double engine_sglang_attention_share(const struct plan *plan);
 /* Bytes that its fraction leaves to steps and graphs. */
 uint64_t engine_sglang_kept(const struct plan *plan);

@@ -115,7 +115,8 @@ enum graphs engine_sglang_prompt_graphs(const struct plan *plan)
     return none ? GRAPHS_NONE : GRAPHS_PARTIAL;
 }
 
-uint64_t engine_sglang_prompt_graph_tokens(const struct plan *plan)
+/* Of the largest graph of steps with prompts. */
+static uint64_t prompt_graph_tokens(const struct plan *plan)
 {
     uint64_t given = plan->stack.prompt_graph_tokens, most = plan->memory.cache_tokens;
     uint64_t chunk = engine_sglang_chunk(plan);
@@ -132,7 +133,7 @@ static uint64_t prefill_graphs_mib(const struct plan *plan)
     bool mla = plan->model.attention.kind == ATTENTION_MLA;
     if (engine_sglang_prompt_graphs(plan) == GRAPHS_NONE)
         return 0;
-    return mla ? 1536 : 8 * prefill_graphs(engine_sglang_prompt_graph_tokens(plan));
+    return mla ? 1536 : 8 * prefill_graphs(prompt_graph_tokens(plan));
 }
 
 /* Tokens of the step that most is kept for: a chunk, or where no prompts come all that runs. */

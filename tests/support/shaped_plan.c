@@ -489,18 +489,30 @@ unsigned plans_served_try(unsigned n, unsigned step, plan_law law)
     return try_each(n, step, plan_served, law);
 }
 
-/* Gives a few keys any value where rules hold, all or none as the stack then builds the list or
- * refuses: one list is built for all, which is most of the time this takes. */
+/* Whether the stack builds the list of a plan that was changed. */
+static bool builds(const struct plan *plan, const struct plan *changed)
+{
+    return changed->stack.kind == plan->stack.kind &&
+           changed->workload.mode == plan->workload.mode && !is_refused(changed);
+}
+
+/* Gives keys any value where rules hold, as many of them in turn as the stack builds a list
+ * with: building is most of the time this takes, and most changes do not end it. */
 static void vary_built(struct rng *rng, struct plan *plan)
 {
-    enum { KEYS = 4 };
-    struct plan changed = *plan;
-    for (int i = 0; i < KEYS; i++)
-        plan_vary(&changed, rng);
-    if (changed.stack.kind == plan->stack.kind &&
-        changed.workload.mode == plan->workload.mode &&
-        memcmp(&changed, plan, sizeof changed) != 0 && !is_refused(&changed))
-        *plan = changed;
+    enum { KEYS = 16 };
+    struct plan after[KEYS + 1];
+    after[0] = *plan;
+    for (int i = 0; i < KEYS; i++) {
+        after[i + 1] = after[i];
+        plan_vary(&after[i + 1], rng);
+    }
+    if (memcmp(&after[0], &after[KEYS], sizeof *plan) == 0)
+        return;
+    int good = 0, bad = KEYS + 1; /* the last that is built, one that is not */
+    for (int tried = KEYS; bad - good > 1; tried = good + (bad - good) / 2)
+        *(builds(plan, &after[tried]) ? &good : &bad) = tried;
+    *plan = after[good];
 }
 
 bool plan_built(struct plan *plan, enum stack_kind stack, enum mode mode, uint64_t seed)
@@ -515,7 +527,7 @@ bool plan_built(struct plan *plan, enum stack_kind stack, enum mode mode, uint64
             return false;
     } while (plan->workload.mode != mode);
     schema_fields(&n);
-    for (size_t i = 0; i < n / 2; i++)
+    for (size_t i = 0; i < n / 8; i++)
         vary_built(&rng, plan);
     return true;
 }

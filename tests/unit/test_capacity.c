@@ -50,15 +50,12 @@ static void closed_form_agrees_with_samples(void **state)
         struct arena arena = {0};
         struct rows rows;
         struct capacity_sample sample;
-        double dropped[256];
         prepare(alpha[i], &arena, &rows);
-        double closed = capacity_drop(&rows, 4096, 160, dropped);
+        double closed = capacity_drop(&rows, 4096, 160);
         capacity_sampled(&rows, 4096, 160, 32, &arena, &sample);
         if (fabs(closed - sample.mean) > 0.002 + 0.01 * closed)
             fail_msg("alpha %g: %.5f, sampled %.5f", alpha[i], closed, sample.mean);
-        assert_true(sample.p50 <= sample.p99 && sample.p99 <= sample.max);
-        if (i > 0)
-            assert_true(dropped[0] > dropped[255]);
+        assert_true(sample.mean <= sample.p99);
         arena_release(&arena);
     }
 }
@@ -73,9 +70,9 @@ static void no_more_tokens_than_slots_drop_nothing(void **state)
     struct capacity_sample sample;
     prepare(3, &arena, &rows);
     capacity_sampled(&rows, 16, 16, 64, &arena, &sample);
-    assert_true(sample.units == 64 && sample.mean == 0 && sample.p99 == 0 && sample.max == 0);
+    assert_true(sample.mean == 0 && sample.p99 == 0);
     capacity_sampled(&rows, 16, 15, 64, &arena, &sample);
-    assert_true(sample.units == 64 && sample.max > 0);
+    assert_true(sample.p99 > 0);
     arena_release(&arena);
 }
 

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/unit.h"
+#include "plan/derive.h"
 #include "plan/schema/schema.h"
-#include "sim/memory/verdict.h"
 #include "sim/serve/serving.h"
 #include "support/plans.h"
 #include "support/served.h"
@@ -126,7 +126,7 @@ static void states_of_a_whole_batch_come_first(void **state)
         assert_int_equal(r.state_slots, cases[i].slots);
         assert_int_equal(r.state_bytes, cases[i].slots * cases[i].bytes);
         uint64_t rest =
-            verdict_capacity(&plan) - r.weights_bytes - r.activation_bytes - r.outside_bytes;
+            plan_rank_memory(&plan) - r.weights_bytes - r.activation_bytes - r.outside_bytes;
         assert_int_equal(r.cache_bytes, (uint64_t)(0.9 * (double)rest) - r.state_bytes);
         assert_true(r.sequences <= r.state_slots);
         arena_release(&arena);

@@ -33,6 +33,18 @@ static void percentiles_interpolate(void **state)
     assert_true(fabs(stat_percentile(values, 1, 0.3) - 10) < 1e-12);
 }
 
+/* Of 0 to 100 the percentile q is 100 q: two standard errors of the median of 101 samples are
+ * 100 x 2 sqrt(1/4 / 101) = 9.9504; near an end the further percentile counts. */
+static void errors_of_percentiles(void **state)
+{
+    (void)state;
+    double values[101];
+    for (int i = 0; i <= 100; i++)
+        values[i] = i;
+    assert_true(fabs(stat_percentile_error(values, 101, 0.5) - 9.9504) < 1e-4);
+    assert_true(fabs(stat_percentile_error(values, 101, 0.99) - 1.9801) < 1e-4);
+}
+
 /* Random, sorted, reversed and constant lists of all small lengths and some long ones. */
 static void sorting(void **state)
 {
@@ -70,9 +82,8 @@ static void nothing_seen_is_not_never(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(moments_of_a_small_list),
-        cmocka_unit_test(percentiles_interpolate),
-        cmocka_unit_test(sorting),
+        cmocka_unit_test(moments_of_a_small_list),   cmocka_unit_test(percentiles_interpolate),
+        cmocka_unit_test(errors_of_percentiles),     cmocka_unit_test(sorting),
         cmocka_unit_test(nothing_seen_is_not_never),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,8 +7,8 @@
 #include "base/unit.h"
 #include "cli/chart/chart.h"
 #include "cli/frontier/sweep_table.h"
+#include "plan/derive.h"
 #include "plan/source.h"
-#include "sim/memory/verdict.h"
 
 static const struct chart_kind *const kinds[] = {
 #define CHART_ROW(name, text) &chart_##name,
@@ -60,7 +60,7 @@ struct chart_names chart_names_of(const struct plan *plan, struct arena *arena)
         .source =
             arena_printf(arena, "moeplan " MOEPLAN_VERSION ": modelled, %s; plan %s, stack %s",
                          sizing, plan->name, plan->stack_name),
-        .capacity_gib = (double)verdict_capacity(plan) / GIB};
+        .capacity_gib = (double)plan_rank_memory(plan) / GIB};
 }
 
 static const char *stem_of(const char *file, struct arena *arena)

@@ -15,11 +15,9 @@
 
 /* A device, for lists and reports. */
 struct gpu_facts {
-    char name[128];         /* "pthread-..." , "NVIDIA H200" */
-    char driver[160];       /* whose driver, which version */
-    uint64_t memory_bytes;  /* of the device */
-    uint64_t largest_bytes; /* of one buffer */
-    uint64_t local_bytes;   /* work-group memory */
+    char name[128];        /* "pthread-..." , "NVIDIA H200" */
+    char driver[160];      /* whose driver, which version */
+    uint64_t memory_bytes; /* of the device */
     uint64_t units;
     uint32_t number; /* of --device NAME:N */
 };

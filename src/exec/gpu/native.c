@@ -86,7 +86,7 @@ enum status native_list(void *state, struct gpu_facts *facts, uint32_t n, uint32
         NATIVE_TRY(native, device, &id, (int)i);
         NATIVE_TRY(native, name, facts[i].name, (int)sizeof facts[i].name - 1, id);
         NATIVE_TRY(native, total, &bytes, id);
-        facts[i].memory_bytes = facts[i].largest_bytes = bytes;
+        facts[i].memory_bytes = bytes;
         facts[i].units =
             native->dialect->units ? native->dialect->units(native->library, id) : 0;
         snprintf(facts[i].driver, sizeof facts[i].driver, "%s %d", native->dialect->title,

@@ -74,10 +74,8 @@ enum {
     PLATFORM_VERSION = 0x0901,
     PLATFORM_NAME = 0x0902,
     DEVICE_UNITS = 0x1002,
-    DEVICE_LARGEST = 0x1010,
     DEVICE_FLOAT = 0x101b,
     DEVICE_MEMORY = 0x101f,
-    DEVICE_LOCAL = 0x1023,
     DEVICE_NAME = 0x102b,
     DEVICE_DRIVER = 0x102d,
     DEVICE_DOUBLE = 0x1032,
@@ -216,8 +214,6 @@ static void describe(const struct opencl *opencl, const struct found *found, uin
     opencl->cl.clGetDeviceInfo(device, DEVICE_NAME, sizeof facts->name - 1, facts->name, NULL);
     snprintf(facts->driver, sizeof facts->driver, "%s %s", platform, version);
     facts->memory_bytes = number_of(opencl, device, DEVICE_MEMORY, 8);
-    facts->largest_bytes = number_of(opencl, device, DEVICE_LARGEST, 8);
-    facts->local_bytes = number_of(opencl, device, DEVICE_LOCAL, 8);
     facts->units = number_of(opencl, device, DEVICE_UNITS, 4);
 }
 

@@ -176,7 +176,7 @@ struct constant {
     double low, high;
     double least, most; /* sizes it was fitted on: tokens of experts, bytes of a collective; 0,
                          * 0: not stated */
-    const char *source, *date, *range, *set;
+    const char *source, *set;
     unsigned depth; /* 0: the profile's own, 1: of its base, ... */
     struct mark mark;
 };

@@ -356,8 +356,6 @@ static enum status read_row(struct reader *r, const struct node *row)
         return err_hint(r->err, "a row says them, or the top of the file for all of its rows");
     }
     c.source = origin.source;
-    c.date = origin.date;
-    c.range = origin.range;
     c.set = origin.set;
     r->rows = arena_grow(r->arena, r->rows, r->n, &r->capacity, sizeof c);
     r->rows[r->n++] = c;

@@ -173,7 +173,7 @@ struct python_frame *python_frame_new(struct python_walk *walk,
                                       const struct python_module *module, size_t index)
 {
     struct python_frame *frame = arena_alloc(walk->job->arena, 1, sizeof *frame);
-    *frame = (struct python_frame){.module = module, .index = index, .caller = walk->frame};
+    *frame = (struct python_frame){.module = module, .index = index};
     frame->depth = walk->frame ? walk->frame->depth + 1 : 0;
     frame->scope = (struct python_scope){
         .arena = walk->job->arena, .find = find_name, .context = walk, .made = &walk->texts};

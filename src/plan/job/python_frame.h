@@ -12,7 +12,6 @@ enum { FRAME_NAMES = 96 };
 struct python_frame {
     const struct python_module *module;
     size_t index; /* of the function, from 1 */
-    struct python_frame *caller;
     unsigned depth;
     struct {
         const char *name, *field; /* m of "m = cfg.model" is field "model" */

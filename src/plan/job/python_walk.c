@@ -368,7 +368,6 @@ static enum status run_alone(struct python_walk *walk, const struct python_modul
     struct python_frame *frame = python_frame_new(walk, module, function);
     const struct python_value none = {.kind = PYTHON_CALL, .callee = "", .text = ""};
     walk->frame = frame;
-    frame->caller = NULL;
     if (function)
         TRY(hand_over(walk, frame, &none, (struct mark){0}));
     enum status status = run(walk, frame, line);

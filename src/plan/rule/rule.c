@@ -160,18 +160,24 @@ static void say_pair(const struct rule *rule, const struct plan *plan, char *tex
     }
 }
 
-bool rule_breaks(const struct rule *rule, const struct plan *plan, char text[RULE_TEXT],
-                 char hint[RULE_TEXT])
+/* Whether a plan that obeys the rules before it breaks this one. text, hint: filled by rules of
+ * their own; NULL: not a word about it, as searches ask of plans by the thousand. */
+static bool breaks(const struct rule *rule, const struct plan *plan, char *text, char *hint)
 {
     if (rule->applies && !rule->applies(plan))
         return false;
+    return rule->shape == RULE_OTHER ? rule->broken(plan, text, hint) : !holds(rule, plan);
+}
+
+static bool says_broken(const struct rule *rule, const struct plan *plan, char text[RULE_TEXT],
+                        char hint[RULE_TEXT])
+{
     hint[0] = '\0';
-    bool other = rule->shape == RULE_OTHER;
-    if (other ? !rule->broken(plan, text, hint) : holds(rule, plan))
+    if (!breaks(rule, plan, text, hint))
         return false;
     if (rule->shape == RULE_POSITIVE)
         say_positive(rule, text);
-    else if (!other)
+    else if (rule->shape != RULE_OTHER)
         say_pair(rule, plan, text, hint);
     if (rule->hint)
         rule_say(hint, "%s", rule->hint);
@@ -199,26 +205,17 @@ const struct rule *rule_check(const struct plan *plan, char text[RULE_TEXT],
 {
     const struct rule *rule;
     for (size_t i = 0; (rule = rule_at(i)) != NULL; i++) {
-        if (rule_breaks(rule, plan, text, hint))
+        if (says_broken(rule, plan, text, hint))
             return rule;
     }
     return plan->prefill ? rule_check(plan->prefill, text, hint) : NULL;
-}
-
-/* The same without a word about it: searches ask of plans by the thousand, most of which break
- * some rule. */
-static bool breaks(const struct rule *rule, const struct plan *plan)
-{
-    if (rule->applies && !rule->applies(plan))
-        return false;
-    return rule->shape == RULE_OTHER ? rule->broken(plan, NULL, NULL) : !holds(rule, plan);
 }
 
 static bool obeys(const struct plan *plan, size_t first, size_t end)
 {
     for (size_t set = first; set < end; set++)
         for (size_t i = 0; i < rule_sets[set]->n; i++)
-            if (breaks(&rule_sets[set]->rules[i], plan))
+            if (breaks(&rule_sets[set]->rules[i], plan, NULL, NULL))
                 return false;
     return true;
 }
@@ -276,7 +273,7 @@ void rule_parts_of(const char *const *keys, size_t n, struct rule_parts *parts)
 bool rule_obeyed(const struct rule *const *rules, size_t n, const struct plan *plan)
 {
     for (size_t i = 0; i < n; i++)
-        if (breaks(rules[i], plan))
+        if (breaks(rules[i], plan, NULL, NULL))
             return false;
     return true;
 }

@@ -54,10 +54,6 @@ const struct rule *rule_at(size_t i);
 const struct rule *rule_check(const struct plan *plan, char text[RULE_TEXT],
                               char hint[RULE_TEXT]);
 
-/* Whether a plan that obeys the rules before it breaks this one; text and hint filled then. */
-bool rule_breaks(const struct rule *rule, const struct plan *plan, char text[RULE_TEXT],
-                 char hint[RULE_TEXT]);
-
 /* rule_check in two parts, for sweeps: the rules of model, cluster and parallel, and the rest,
  * which rely on them. A plan obeys all rules when it obeys both. */
 bool rule_check_layout(const struct plan *plan);

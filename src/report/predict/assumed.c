@@ -34,10 +34,10 @@ const char *predict_assumed_limit(const struct plan *plan, struct arena *arena)
     struct text text = {.arena = arena};
     char bytes[48];
     bool adds = stack->fragmentation > 0, scaled = fraction < 1 && !free;
-    uint64_t own = verdict_capacity(plan) - plan_usable_memory(plan);
+    uint64_t own = plan_rank_memory(plan) - plan_usable_memory(plan);
     scale_print(bytes, scale, verdict_limit(plan));
     text_printf(&text, "%s %s = %s", bytes, scale.unit, adds ? "(" : "");
-    scale_print(bytes, scale, verdict_capacity(plan));
+    scale_print(bytes, scale, plan_rank_memory(plan));
     if (scaled)
         text_printf(&text, "%.4g x ", fraction);
     text_printf(&text, "%s%s", own && scaled ? "(" : "", bytes);

@@ -380,15 +380,15 @@ static const struct column intensity_columns[] = {
 };
 
 static const struct column decode_columns[] = {
-    COLUMN(decode_report, expected_experts_loaded, COLUMN_REAL, NULL),
-    COLUMN(decode_report, fraction_loaded, COLUMN_REAL, NULL),
-    COLUMN(decode_report, sd, COLUMN_REAL, NULL),
-    COLUMN(decode_report, bytes_loaded, COLUMN_BYTES, NULL),
-    COLUMN(decode_report, bytes_selective, COLUMN_BYTES, NULL),
-    COLUMN(decode_report, bytes_all, COLUMN_BYTES, NULL),
-    COLUMN(decode_report, switch_batch, COLUMN_COUNT, NULL),
-    COLUMN(decode_report, break_even_batch, COLUMN_REAL, NULL),
-    COLUMN(decode_report, algorithm, COLUMN_TEXT, NULL),
+    COLUMN(decode, expected_experts_loaded, COLUMN_REAL, NULL),
+    COLUMN(decode, fraction_loaded, COLUMN_REAL, NULL),
+    COLUMN(decode, sd, COLUMN_REAL, NULL),
+    COLUMN(decode, bytes_loaded, COLUMN_BYTES, NULL),
+    COLUMN(decode, bytes_selective, COLUMN_BYTES, NULL),
+    COLUMN(decode, bytes_all, COLUMN_BYTES, NULL),
+    COLUMN(decode, switch_batch, COLUMN_COUNT, NULL),
+    COLUMN(decode, break_even_batch, COLUMN_REAL, NULL),
+    COLUMN(decode, algorithm, COLUMN_TEXT, NULL),
 };
 
 static const struct column sync_columns[] = {

@@ -133,7 +133,7 @@ static void print_intensity(const struct predict_view *view, struct page *page)
 
 static void print_decode(const struct predict_view *view, struct page *page)
 {
-    const struct decode_report *d = &view->prediction->moe.decode;
+    const struct decode *d = &view->prediction->moe.decode;
     struct text text = {.arena = view->arena};
     char loaded[48], all[48];
     if (!view->prediction->moe.has_decode)
@@ -224,7 +224,7 @@ static void summarise_gemm(const struct predict_view *view, struct page *page)
 {
     const struct padding_report *p = &view->prediction->moe.padding;
     const struct intensity_report *r = &view->prediction->moe.intensity;
-    const struct decode_report *d = &view->prediction->moe.decode;
+    const struct decode *d = &view->prediction->moe.decode;
     struct text text = {.arena = view->arena};
     text_printf(&text, "padding %.4g x allocated", p->allocated_factor);
     if (!isnan(p->exact_factor))

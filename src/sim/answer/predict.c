@@ -312,17 +312,6 @@ static double chance_unseen(const struct context *c, struct steps *step,
     return fmin(all.probability, stat_chance_bound(0, c->demand.n));
 }
 
-/* Two standard errors of a sampled 99th percentile, in ranks: sqrt(q (1 - q) / n) of the
- * samples to either side. */
-static uint64_t percentile_error(const double *sorted, uint64_t n)
-{
-    const double q = 0.99, reach = 2 * sqrt(q * (1 - q) / (double)n);
-    double at = stat_percentile(sorted, n, q);
-    double low = stat_percentile(sorted, n, fmax(0, q - reach));
-    double high = stat_percentile(sorted, n, fmin(1, q + reach));
-    return (uint64_t)ceil(fmax(at - low, high - at));
-}
-
 /* Bytes of a sampled step. */
 static uint64_t step_bytes(const struct context *c, uint64_t s, struct steps *step)
 {
@@ -337,7 +326,7 @@ static uint64_t error_bytes(const struct context *c, const double *sorted, struc
                             const struct memory_report *m)
 {
     if (!c->stages.n)
-        return percentile_error(sorted, c->demand.n);
+        return (uint64_t)ceil(stat_percentile_error(sorted, c->demand.n, 0.99));
     set_demand(c, &c->demand.p99, DEMAND_HIGH, &step->slots);
     return slots_bytes(c, step) - m->total_bytes;
 }
@@ -392,7 +381,7 @@ static void report_categories(const struct memory_peak *peak, struct memory_repo
 static void report_memory(struct context *c, struct memory_report *m)
 {
     *m = (struct memory_report){
-        .capacity_bytes = verdict_capacity(c->plan),
+        .capacity_bytes = plan_rank_memory(c->plan),
         .limit_bytes = verdict_limit(c->plan),
         .state_bytes = c->result.peak.state_bytes,
         .temp_bytes = c->result.peak.temp_bytes,

@@ -121,17 +121,14 @@ static uint64_t alive_bytes(const struct work *work, const uint64_t *values,
 
 /* ---- the worst moment ---- */
 
-/* Buffers of one allocation order and segment, as a range of work->placed. */
+/* Buffers that stand together in work->placed. */
 struct range {
     size_t begin, end;
 };
 
-static struct range range_of(const struct work *work, unsigned order, enum segment segment)
+static struct range saved_of(const struct work *work, enum segment segment)
 {
-    size_t end = work->placed_end[order][segment];
-    if (segment > 0)
-        return (struct range){work->placed_end[order][segment - 1], end};
-    return (struct range){order ? work->placed_end[order - 1][SEGMENT_COUNT - 1] : 0, end};
+    return (struct range){saved_begin(work, segment), work->placed_end[ORDER_SAVED][segment]};
 }
 
 static uint64_t range_bytes(const struct work *work, const uint64_t *values, struct range range,
@@ -174,8 +171,7 @@ static uint64_t elsewhere_bytes(const struct work *work, const uint64_t *values,
     uint64_t bytes = 0;
     for (unsigned i = 0; i < SEGMENT_COUNT; i++)
         if (i != moment->segment)
-            bytes +=
-                range_bytes(work, values, range_of(work, ORDER_SAVED, (enum segment)i), moment);
+            bytes += range_bytes(work, values, saved_of(work, (enum segment)i), moment);
     return bytes;
 }
 
@@ -194,7 +190,7 @@ struct own {
 static void own_bytes(const struct work *work, const uint64_t *values, enum segment segment,
                       unsigned schedule, struct own *own)
 {
-    own->range = range_of(work, ORDER_SAVED, segment);
+    own->range = saved_of(work, segment);
     own->bytes = 0;
     for (size_t i = own->range.begin; i < own->range.end && i - own->range.begin < OWN_MOST;
          i++) {

@@ -172,8 +172,7 @@ static bool is_there(const struct buffer *buffer, const struct work_moment *at)
 static void add_moment(struct refold *r, const struct work_moment *at, struct sum *sum)
 {
     const struct work *work = r->work;
-    size_t begin = at->segment ? work->placed_end[ORDER_SAVED][at->segment - 1]
-                               : work->placed_end[ORDER_LASTING][SEGMENT_COUNT - 1],
+    size_t begin = saved_begin(work, at->segment),
            end = work->placed_end[ORDER_SAVED][at->segment];
     *sum = sum_of(at->end - at->begin + (end - begin), r->arena);
     for (size_t i = at->begin; i < at->end; i++)

@@ -8,6 +8,14 @@
 
 #include "work/list/work.h"
 
+/* Where the saved buffers of a segment begin in work->placed, behind all that lasts; they end
+ * at placed_end[ORDER_SAVED][segment]. */
+static inline size_t saved_begin(const struct work *work, enum segment segment)
+{
+    return segment ? work->placed_end[ORDER_SAVED][segment - 1]
+                   : work->placed_end[ORDER_LASTING][SEGMENT_COUNT - 1];
+}
+
 /* Saturating: an overflow was reported by sizes_eval already. */
 static inline uint64_t saved_product(uint64_t a, uint64_t b)
 {

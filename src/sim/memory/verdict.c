@@ -11,11 +11,6 @@ const char *verdict_name(enum verdict verdict)
     return names[verdict];
 }
 
-uint64_t verdict_capacity(const struct plan *plan)
-{
-    return plan_rank_memory(plan);
-}
-
 /* What the reserves leave to the allocator. */
 static uint64_t room_of(const struct plan *plan)
 {

@@ -13,12 +13,10 @@ enum verdict { VERDICT_FITS, VERDICT_MARGINAL, VERDICT_OOM };
 
 const char *verdict_name(enum verdict verdict); /* "fits", "marginal", "oom" */
 
-/* Bytes of one rank's memory, and what of it the plan's tensors may use: memory.fraction (or
- * the stack's) of what the device's runtime leaves, less the reserves of plan and stack
- * (context and communication buffers outside the allocator included), over 1 + the stack's
- * fragmentation; where an engine lets sequences wait, what its own rule for the cache leaves
- * (engine_room). */
-uint64_t verdict_capacity(const struct plan *plan);
+/* What of a rank's memory the plan's tensors may use: memory.fraction (or the stack's) of what
+ * the device's runtime leaves, less the reserves of plan and stack (context and communication
+ * buffers outside the allocator included), over 1 + the stack's fragmentation; where an engine
+ * lets sequences wait, what its own rule for the cache leaves (engine_room). */
 uint64_t verdict_limit(const struct plan *plan);
 
 /* Folds the schedule that the stack would run: the first one while state + temp, without what

@@ -33,6 +33,20 @@ uint64_t capacity_slots(enum capacity_rule rule, uint64_t tokens, uint64_t top_k
     return (uint64_t)router_slots(tokens, top_k, experts, factor);
 }
 
+struct capacity_unit capacity_unit_of(const struct plan *plan, const struct rows *rows)
+{
+    const struct rows_spec *s = &rows->spec;
+    uint64_t sequences = plan->workload.mode == MODE_DECODE ? 1 : plan->workload.micro_batch;
+    struct capacity_unit unit = {.rule = capacity_rule_of(plan), .tokens = s->tokens};
+    if (unit.rule == CAPACITY_RULE_MAXTEXT && sequences > 1)
+        unit.tokens = ceil_div(unit.tokens, sequences);
+    if (unit.rule == CAPACITY_RULE_NEURON)
+        unit.tokens *= s->ranks;
+    unit.slots =
+        capacity_slots(unit.rule, unit.tokens, s->top_k, s->experts, plan->moe.capacity_factor);
+    return unit;
+}
+
 /* E max(0, n - slots) for a normal n. */
 static double overflow(double mean, double sd, double slots)
 {
@@ -43,17 +57,14 @@ static double overflow(double mean, double sd, double slots)
     return (mean - slots) * stat_normal_cdf(z) + sd * exp(-z * z / 2) / root_two_pi;
 }
 
-double capacity_drop(const struct rows *rows, uint64_t tokens, uint64_t slots, double *dropped)
+double capacity_drop(const struct rows *rows, uint64_t tokens, uint64_t slots)
 {
     double sum = 0, n = (double)tokens;
     const struct rows_law *law = &rows->laws[0];
     for (uint64_t e = 0; e < rows->spec.experts; e++) {
         double pi = fmin(law->pi[e], 1), mean = n * pi;
         double sd = sqrt(n * (double)rows->run * pi * (1 - pi));
-        double over = fmin(mean, overflow(mean, sd, (double)slots));
-        sum += over;
-        if (dropped)
-            dropped[e] = mean > 0 ? over / mean : 0;
+        sum += fmin(mean, overflow(mean, sd, (double)slots));
     }
     return sum / (n * (double)rows->spec.top_k);
 }
@@ -84,7 +95,7 @@ static bool never_drops(const struct rows *rows, uint64_t tokens, uint64_t slots
 void capacity_sampled(const struct rows *rows, uint64_t tokens, uint64_t slots, uint64_t units,
                       struct arena *arena, struct capacity_sample *out)
 {
-    *out = (struct capacity_sample){.units = units};
+    *out = (struct capacity_sample){0};
     if (never_drops(rows, tokens, slots))
         return;
     struct rows_scratch scratch;
@@ -100,11 +111,8 @@ void capacity_sampled(const struct rows *rows, uint64_t tokens, uint64_t slots, 
         sum += share[u];
     }
     stat_sort(share, units);
-    *out = (struct capacity_sample){.units = units,
-                                    .mean = sum / (double)units,
-                                    .p50 = stat_percentile(share, units, 0.5),
-                                    .p99 = stat_percentile(share, units, 0.99),
-                                    .max = share[units - 1]};
+    *out = (struct capacity_sample){.mean = sum / (double)units,
+                                    .p99 = stat_percentile(share, units, 0.99)};
 }
 
 static struct capacity_point point_of(const struct rows *rows, enum capacity_rule rule,
@@ -114,7 +122,7 @@ static struct capacity_point point_of(const struct rows *rows, enum capacity_rul
     uint64_t k = rows->spec.top_k, experts = rows->spec.experts;
     struct capacity_point p = {.factor = factor};
     p.slots = capacity_slots(rule, tokens, k, experts, factor);
-    double drop = p.slots >= tokens ? 0 : capacity_drop(rows, tokens, p.slots, NULL);
+    double drop = p.slots >= tokens ? 0 : capacity_drop(rows, tokens, p.slots);
     p.drop = drop > next_to_nothing ? drop : 0;
     p.flop_factor = (double)p.slots * (double)experts / ((double)tokens * (double)k);
     p.padding = p.drop < 1 ? p.flop_factor / (1 - p.drop) : 0;

@@ -20,14 +20,22 @@ enum capacity_rule capacity_rule_of(const struct plan *plan);
 uint64_t capacity_slots(enum capacity_rule rule, uint64_t tokens, uint64_t top_k,
                         uint64_t experts, double factor);
 
+/* Tokens that share the slots of each expert: a sequence, a rank's or a group's. */
+struct capacity_unit {
+    enum capacity_rule rule;
+    uint64_t tokens, slots;
+};
+
+/* That of a plan whose path has capacity; `rows`: its sampler. */
+struct capacity_unit capacity_unit_of(const struct plan *plan, const struct rows *rows);
+
 /* Expected share of rows dropped when `tokens` tokens share `slots` per expert: normal counts
- * over the law's moments. dropped [E], the share of each expert's rows, or NULL. */
-double capacity_drop(const struct rows *rows, uint64_t tokens, uint64_t slots, double *dropped);
+ * over the law's moments. */
+double capacity_drop(const struct rows *rows, uint64_t tokens, uint64_t slots);
 
 /* Share of rows dropped in sampled capacity units (sequences or batches). */
 struct capacity_sample {
-    uint64_t units;
-    double mean, p50, p99, max;
+    double mean, p99;
 };
 
 /* Samples whole units of `tokens` tokens of successive source ranks and steps, at most `units`.

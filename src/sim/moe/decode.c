@@ -55,11 +55,6 @@ uint64_t decode_expert_bytes(enum dtype dtype, uint64_t hidden, uint64_t inter, 
            dtype_matrix_bytes(dtype, inter, hidden);
 }
 
-const char *decode_algorithm_name(enum decode_algorithm algorithm)
-{
-    return algorithm == DECODE_SELECTIVE ? "selective" : "all_experts";
-}
-
 void decode_of(const struct decode_ask *ask, struct decode *out)
 {
     double batch = (double)ask->batch, share = (double)ask->local / (double)ask->experts;
@@ -69,15 +64,14 @@ void decode_of(const struct decode_ask *ask, struct decode *out)
     out->sd = sqrt(decode_distinct_variance(ask->experts, ask->top_k, batch)) * share;
     out->fraction_loaded = distinct / (double)ask->experts;
     double loads = ask->dedup ? distinct : batch * (double)ask->top_k;
-    out->loads = loads * share;
     out->bytes_selective = (uint64_t)(loads * share * (double)ask->expert_bytes + 0.5);
     out->bytes_all = ask->local * ask->expert_bytes;
     out->switch_batch = decode_switch_batch(ask->experts, ask->top_k, ask->threshold);
-    out->efficiency = ask->threshold < 1 ? ask->threshold : indirect_efficiency;
-    out->break_even_batch =
-        ask->dedup ? decode_break_even(ask->experts, ask->top_k, out->efficiency)
-                   : decode_break_even_plain(ask->experts, ask->top_k, out->efficiency);
+    double efficiency = ask->threshold < 1 ? ask->threshold : indirect_efficiency;
+    out->break_even_batch = ask->dedup
+                                ? decode_break_even(ask->experts, ask->top_k, efficiency)
+                                : decode_break_even_plain(ask->experts, ask->top_k, efficiency);
     bool all = ask->batch >= out->switch_batch;
-    out->algorithm = all ? DECODE_ALL_EXPERTS : DECODE_SELECTIVE;
+    out->algorithm = all ? "all_experts" : "selective";
     out->bytes_loaded = all ? out->bytes_all : out->bytes_selective;
 }

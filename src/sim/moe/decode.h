@@ -29,21 +29,15 @@ double decode_break_even_plain(uint64_t experts, uint64_t top_k, double efficien
  * [I, H]. */
 uint64_t decode_expert_bytes(enum dtype dtype, uint64_t hidden, uint64_t inter, bool glu);
 
-enum decode_algorithm { DECODE_SELECTIVE, DECODE_ALL_EXPERTS };
-
-const char *decode_algorithm_name(enum decode_algorithm algorithm);
-
 struct decode {
     double expected_experts_loaded; /* distinct, of one rank's experts */
     double sd;
     double fraction_loaded; /* of the experts on the rank */
-    double loads;           /* expert loads per layer: distinct with dedup, else all */
     uint64_t bytes_loaded;  /* per layer and rank, by the algorithm taken */
     uint64_t bytes_selective, bytes_all;
     uint64_t switch_batch;
     double break_even_batch; /* 0: never */
-    double efficiency;       /* of indirect loads, assumed in break_even_batch */
-    enum decode_algorithm algorithm;
+    const char *algorithm;   /* "selective", "all_experts": the one taken */
 };
 
 struct decode_ask {

@@ -169,26 +169,18 @@ static void keep_ranks(const struct demand_source *source, uint64_t s)
     }
 }
 
-static uint64_t *member(struct demand *demand, unsigned i)
-{
-    uint64_t *const members[] = {&demand->rows, &demand->received, &demand->padded,
-                                 &demand->hot};
-    return members[i];
-}
-
 /* Mean and 99th percentile of each size, rounded up to whole rows. */
 static void summarise(struct demand_source *source, struct demand_spread *spread)
 {
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < SLOTS_ROUTED; i++) {
         struct stat stat = {0};
         for (uint64_t s = 0; s < source->n; s++) {
-            source->sorted[s] = (double)*member(&source->samples[s], i);
+            source->sorted[s] = (double)source->samples[s].sizes[i];
             stat_add(&stat, source->sorted[s]);
         }
         stat_sort(source->sorted, source->n);
-        *member(&spread->expected, i) = (uint64_t)ceil(stat.mean);
-        *member(&spread->p99, i) =
-            (uint64_t)ceil(stat_percentile(source->sorted, source->n, 0.99));
+        spread->expected.sizes[i] = (uint64_t)ceil(stat.mean);
+        spread->p99.sizes[i] = (uint64_t)ceil(stat_percentile(source->sorted, source->n, 0.99));
     }
 }
 
@@ -213,16 +205,12 @@ double demand_tail(const struct demand_source *source, const struct demand_room 
 }
 
 /* Every token of every rank to this one, each to as many of its experts as it can. */
-static struct demand certified(const struct demand_source *source, uint64_t tokens)
+static struct demand certified(const struct demand_source *source)
 {
     const struct rows_spec *spec = &source->rows.spec;
     struct rows_ceilings c =
-        rows_ceilings(tokens, spec->ranks, spec->top_k, source->rows.map.most_local);
-    uint64_t slack = source->rows.map.most_local * (source->alignment - 1);
-    return (struct demand){.rows = c.rows,
-                           .received = c.tokens,
-                           .padded = round_up(c.rows + slack, source->alignment),
-                           .hot = c.tokens};
+        rows_ceilings(spec->tokens, spec->ranks, spec->top_k, source->rows.map.most_local);
+    return demand_of_rows(source, c.rows);
 }
 
 void demand_sample(struct demand_source *source, uint64_t tokens, bool exact,
@@ -234,7 +222,7 @@ void demand_sample(struct demand_source *source, uint64_t tokens, bool exact,
     uint64_t all = rows_tokens(&source->rows.spec) * source->rows.spec.top_k, lost = 0;
     *spread = (struct demand_spread){
         .n = source->n, .samples = source->samples, .room = source->room};
-    spread->worst = certified(source, tokens);
+    spread->worst = certified(source);
     source->step.crossing = source->crosses && !gaussian ? &source->crossing : NULL;
     for (uint64_t s = 0; s < source->n; s++) {
         progress_tell(source->progress, s, source->n);
@@ -257,12 +245,8 @@ void demand_sample(struct demand_source *source, uint64_t tokens, bool exact,
 
 void demand_to_slots(const struct demand *demand, struct slots *slots)
 {
-    slots->value[SLOT_ROWS] = demand->rows;
-    slots->value[SLOT_RECEIVED] = demand->received;
-    slots->value[SLOT_PADDED_ROWS] = demand->padded;
-    slots->value[SLOT_HOT_EXPERT] = demand->hot;
-    memcpy(&slots->value[SLOT_HELD_ROWS], &slots->value[SLOT_ROWS],
-           SLOTS_ROUTED * sizeof *slots->value);
+    memcpy(&slots->value[SLOT_ROWS], demand->sizes, sizeof demand->sizes);
+    memcpy(&slots->value[SLOT_HELD_ROWS], demand->sizes, sizeof demand->sizes);
     slots->n_routed = 0;
 }
 

@@ -21,10 +21,15 @@ struct demand_links {
 };
 
 struct demand {
-    uint64_t rows;     /* one per token and local expert: SLOT_ROWS */
-    uint64_t received; /* one per token: SLOT_RECEIVED */
-    uint64_t padded;   /* rows after alignment per expert: SLOT_PADDED_ROWS */
-    uint64_t hot;      /* rows of the fullest expert: SLOT_HOT_EXPERT */
+    union {
+        struct {
+            uint64_t rows;     /* one per token and local expert: SLOT_ROWS */
+            uint64_t received; /* one per token: SLOT_RECEIVED */
+            uint64_t padded;   /* rows after alignment per expert: SLOT_PADDED_ROWS */
+            uint64_t hot;      /* rows of the fullest expert: SLOT_HOT_EXPERT */
+        };
+        uint64_t sizes[SLOTS_ROUTED]; /* the same, in the order of slots */
+    };
     struct demand_links links;
 };
 

@@ -52,12 +52,6 @@ void demand_stages_of(const struct plan *plan, struct demand_stages *stages)
 
 /* ---- one step ---- */
 
-static void members_of(const struct demand *demand, uint64_t out[SLOTS_ROUTED])
-{
-    const uint64_t members[] = {demand->rows, demand->received, demand->padded, demand->hot};
-    memcpy(out, members, sizeof members);
-}
-
 /* Ranks side by side. */
 typedef float lanes __attribute__((vector_size(4 * DEMAND_LANES), may_alias, aligned(4)));
 typedef int32_t masks __attribute__((vector_size(4 * DEMAND_LANES)));
@@ -132,10 +126,9 @@ static void take_means(const struct together *t, double mean[SLOTS_ROUTED])
 
 static void raise_fullest(const struct together *t, uint64_t fullest[SLOTS_ROUTED])
 {
-    uint64_t members[SLOTS_ROUTED];
-    members_of(&t->source->samples[t->sample], members);
+    const uint64_t *sizes = t->source->samples[t->sample].sizes;
     for (unsigned i = 0; i < SLOTS_ROUTED; i++)
-        fullest[i] = members[i] > fullest[i] ? members[i] : fullest[i];
+        fullest[i] = greater(sizes[i], fullest[i]);
 }
 
 void demand_step_to_slots(const struct demand_source *source,
@@ -167,20 +160,16 @@ void demand_step_to_slots(const struct demand_source *source,
 static const uint16_t grid[DEMAND_GRID] = {1,  2,  3,  4,  5,  6,  7,  8,  10, 12,
                                            14, 16, 20, 24, 28, 32, 40, 48, 56, 64};
 
-/* Two standard errors of a sampled 99th percentile, in ranks: sqrt(q (1 - q) / n) of the
- * samples to either side. */
 static struct demand_range range_of(double *values, uint64_t n, double *sd)
 {
-    const double q = 0.99, reach = 2 * sqrt(q * (1 - q) / (double)n);
+    const double q = 0.99;
     struct stat stat = {0};
     for (uint64_t i = 0; i < n; i++)
         stat_add(&stat, values[i]);
     stat_sort(values, n);
     double p99 = stat_percentile(values, n, q);
-    double up = stat_percentile(values, n, fmin(1, q + reach)) - p99;
-    double down = p99 - stat_percentile(values, n, fmax(0, q - reach));
     *sd = stat_sd(&stat);
-    return (struct demand_range){stat.mean, p99, p99 + fmax(up, down)};
+    return (struct demand_range){stat.mean, p99, p99 + stat_percentile_error(values, n, q)};
 }
 
 /* Of a mean over layers: the samples that layers are drawn from are few as well. */
@@ -198,14 +187,11 @@ static struct demand_range range_of_means(double *values, uint64_t n, uint64_t l
 static void one_layer(const struct demand_source *source, const struct demand_spread *spread,
                       double *values, struct demand_layers *out)
 {
-    uint64_t members[SLOTS_ROUTED];
     out->n = spread->n;
-    members_of(&spread->worst, out->worst);
+    memcpy(out->worst, spread->worst.sizes, sizeof out->worst);
     for (unsigned i = 0; i < SLOTS_ROUTED; i++) {
-        for (uint64_t s = 0; s < spread->n; s++) {
-            members_of(&source->samples[s], members);
-            values[s] = (double)members[i];
-        }
+        for (uint64_t s = 0; s < spread->n; s++)
+            values[s] = (double)source->samples[s].sizes[i];
         out->one[i] = range_of(values, spread->n, &out->sd[i]);
     }
 }

@@ -9,7 +9,7 @@
 
 const char *load_method_name(enum load_method method)
 {
-    static const char *const names[] = {"closed form", "gaussian", "exact sample"};
+    static const char *const names[] = {"gaussian", "exact sample"};
     return names[method];
 }
 
@@ -23,9 +23,18 @@ enum load_method load_choose(const struct rows *rows, bool exact)
 enum { POINTS = 5 };
 static const double points[POINTS] = {0.10, 0.50, 0.90, 0.99, 1};
 
+/* The heaviest rank of one step. */
+struct load_step {
+    uint64_t rows;       /* rows of the fullest rank */
+    uint64_t received;   /* tokens of the rank that receives most, one per token */
+    uint64_t padded;     /* aligned rows of the rank that has most of them */
+    uint64_t hot_expert; /* rows of the fullest physical expert */
+    double imbalance;    /* fullest rank / mean */
+};
+
 /* Statistics of a step that are averaged. */
 struct step_stats {
-    double mean, cv, at[POINTS], rank_cv, exact, blocks, distinct_ranks, distinct_nodes;
+    double mean, cv, at[POINTS], exact, blocks, distinct_ranks, distinct_nodes;
 };
 
 struct sampling {
@@ -125,7 +134,6 @@ static void run_step(void *arg, size_t task, unsigned worker)
     struct stat rank = {0};
     for (uint64_t r = 0; r < ranks; r++)
         stat_add(&rank, (double)step->rank[r]);
-    stats->rank_cv = stat_cv(&rank);
     most->imbalance = rank.mean > 0 ? rank.max / rank.mean : 1;
     stats->distinct_ranks = step->distinct_ranks;
     stats->distinct_nodes = step->distinct_nodes;
@@ -172,15 +180,18 @@ static void average(const struct sampling *s, uint64_t n, struct load *out)
 {
     double at[POINTS] = {0}, steps = (double)n;
     double *const sums[] = {&out->mean,           &out->cv,
-                            &out->rank_cv,        &out->exact_padding,
-                            &out->blocks,         &out->distinct_ranks,
-                            &out->distinct_nodes, &out->rank_imbalance};
+                            &out->exact_padding,  &out->blocks,
+                            &out->distinct_ranks, &out->distinct_nodes,
+                            &out->rank_imbalance};
     for (uint64_t i = 0; i < n; i++) {
         const struct step_stats *t = &s->stats[i];
-        const double values[] = {t->mean,           t->cv,
-                                 t->rank_cv,        t->exact,
-                                 t->blocks,         t->distinct_ranks,
-                                 t->distinct_nodes, s->steps[i].imbalance};
+        const double values[] = {t->mean,
+                                 t->cv,
+                                 t->exact,
+                                 t->blocks,
+                                 t->distinct_ranks,
+                                 t->distinct_nodes,
+                                 s->steps[i].imbalance};
         for (size_t v = 0; v < sizeof values / sizeof *values; v++)
             *sums[v] += values[v];
         for (int p = 0; p < POINTS; p++)
@@ -193,7 +204,6 @@ static void average(const struct sampling *s, uint64_t n, struct load *out)
     out->p90 = at[2] / steps;
     out->p99 = at[3] / steps;
     out->max = at[4] / steps;
-    out->rank_mean = (double)out->rows / (double)s->rows->spec.ranks;
 }
 
 static void summarise(const struct sampling *s, uint64_t n, struct arena *arena,
@@ -209,11 +219,10 @@ static void summarise(const struct sampling *s, uint64_t n, struct arena *arena,
         sorted[i] = s->steps[i].imbalance;
     stat_sort(sorted, n);
     out->imbalance_p99 = stat_percentile(sorted, n, 0.99);
-    out->steps = s->steps;
 }
 
-static void sample(const struct rows *rows, const struct load_ask *ask, struct arena *arena,
-                   struct load *out)
+void load_of(const struct rows *rows, const struct load_ask *ask, struct arena *arena,
+             struct load *out)
 {
     unsigned workers = pool_size(ask->pool);
     uint64_t n = ask->samples ? ask->samples : 1, p = rows->map.replicas;
@@ -230,93 +239,7 @@ static void sample(const struct rows *rows, const struct load_ask *ask, struct a
         s.sorted[w] = arena_alloc(arena, wide, sizeof **s.sorted);
     }
     pool_run(ask->pool, n, run_step, &s);
-    out->samples = n;
-    summarise(&s, n, arena, out);
-}
-
-/* ---- closed forms ---- */
-
-/* Means and standard deviations of n groups of replicas over a step; group_of NULL: each its
- * own. */
-static void moments(const struct rows *rows, const uint32_t *group_of, uint64_t n,
-                    struct arena *arena, double *mean, double *sd)
-{
-    const struct rows_law *law = &rows->laws[0];
-    const struct expert_map *map = &rows->map;
-    uint64_t groups = rows->groups, size = rows->spec.experts / groups;
-    double tokens = (double)rows->spec.tokens * (double)rows->spec.ranks;
-    double *d = arena_alloc(arena, n * groups, sizeof *d);
-    double *lift = arena_alloc(arena, n, sizeof *lift);
-    memset(mean, 0, n * sizeof *mean);
-    for (uint64_t i = 0; i < map->replicas; i++) {
-        uint64_t e = map->expert[i], at = group_of ? group_of[i] : i;
-        double share = 1.0 / map->count[e];
-        mean[at] += tokens * share * law->pi[e];
-        d[at * groups + e / size] += share * law->d[e];
-        lift[at] += law->lift ? share * law->lift[e] : 0;
-    }
-    for (uint64_t i = 0; i < n; i++) {
-        double variance = lift[i] * lift[i];
-        for (uint64_t g = 0; g < groups; g++) {
-            double own = d[i * groups + g], sum = law->sum_d[g], part = 0;
-            variance += sum > 0 ? own - own * own / sum : 0;
-            for (uint64_t h = 0; law->group && h < groups && own > 0; h++)
-                part += law->group[g * groups + h] * law->group[g * groups + h];
-            double in_group = 0;
-            for (uint64_t e = g * size; law->group && own > 0 && e < (g + 1) * size; e++)
-                in_group += law->pi[e];
-            double fraction = in_group > 0 ? mean[i] / tokens / in_group : 0;
-            variance += part * fraction * fraction;
-        }
-        sd[i] = sqrt(variance * tokens * (double)rows->run);
-    }
-}
-
-static void closed(const struct rows *rows, struct arena *arena, struct load *out)
-{
-    uint64_t p = rows->map.replicas, ranks = rows->spec.ranks, n = p > ranks ? p : ranks;
-    const struct rows_law *law = &rows->laws[0];
-    double *mean = arena_alloc(arena, n, sizeof *mean), *sd = arena_alloc(arena, n, sizeof *sd);
-    double tokens = (double)rows->spec.tokens * (double)ranks, high;
-    struct stat spread = {0}, noise = {0};
-    moments(rows, NULL, p, arena, mean, sd);
-    for (uint64_t i = 0; i < p; i++) {
-        stat_add(&spread, mean[i]);
-        stat_add(&noise, sd[i] * sd[i]);
-    }
-    out->mean = spread.mean;
-    out->cv = spread.mean > 0 ? sqrt(stat_variance(&spread) + noise.mean) / spread.mean : 0;
-    double *const at[POINTS] = {&out->p10, &out->p50, &out->p90, &out->p99, &out->max};
-    for (int i = 0; i < POINTS; i++)
-        *at[i] = load_normal_percentile(mean, sd, p, points[i]);
-    out->hot_expert.expected = (uint64_t)(load_normal_maximum(mean, sd, p, &high) + 0.5);
-    out->hot_expert.p99 = (uint64_t)(high + 0.5);
-    moments(rows, rows->map.rank, ranks, arena, mean, sd);
-    out->rank_mean = tokens * (double)rows->spec.top_k / (double)ranks;
-    double most = load_normal_maximum(mean, sd, ranks, &high);
-    out->rank_imbalance = out->rank_mean > 0 ? most / out->rank_mean : 1;
-    out->imbalance_p99 = out->rank_mean > 0 ? high / out->rank_mean : 1;
-    out->heaviest.expected = (uint64_t)(most + 0.5);
-    out->heaviest.p99 = (uint64_t)(high + 0.5);
-    for (uint64_t r = 0; r < ranks; r++) {
-        mean[r] = tokens * law->touch[r];
-        sd[r] = sqrt(fmax(0, tokens * (double)rows->run * law->touch[r] * (1 - law->touch[r])));
-    }
-    out->received.expected = (uint64_t)(load_normal_maximum(mean, sd, ranks, &high) + 0.5);
-    out->received.p99 = (uint64_t)(fmin(high, tokens) + 0.5);
-    out->distinct_ranks = law->distinct_ranks;
-    out->distinct_nodes = law->distinct_nodes;
-    out->padded = out->heaviest;
-    out->exact_padding = 1;
-}
-
-void load_of(const struct rows *rows, const struct load_ask *ask, struct arena *arena,
-             struct load *out)
-{
-    *out = (struct load){.method = ask->method};
+    *out = (struct load){.method = ask->method, .samples = n};
     ceilings(rows, ask, out);
-    if (ask->method == LOAD_CLOSED)
-        closed(rows, arena, out);
-    else
-        sample(rows, ask, arena, out);
+    summarise(&s, n, arena, out);
 }

@@ -91,27 +91,16 @@ static void fill_blocks(const struct plan *plan, const struct rows *rows,
 
 /* ---- fixed slots ---- */
 
-/* Tokens that share one capacity, and how many such units reach a rank's experts. */
-static uint64_t unit_tokens(const struct plan *plan, const struct rows *rows)
-{
-    bool sequence = capacity_rule_of(plan) == CAPACITY_RULE_MAXTEXT;
-    uint64_t n = plan->workload.mode == MODE_DECODE ? 1 : plan->workload.micro_batch;
-    if (capacity_rule_of(plan) == CAPACITY_RULE_NEURON)
-        return rows->spec.tokens * rows->spec.ranks;
-    return sequence && n ? ceil_div(rows->spec.tokens, n) : rows->spec.tokens;
-}
-
 static void fill_capacity(const struct plan *plan, const struct rows *rows,
                           struct padding_report *out)
 {
-    uint64_t tokens = unit_tokens(plan, rows), k = rows->spec.top_k, e = rows->spec.experts;
-    uint64_t slots =
-        capacity_slots(capacity_rule_of(plan), tokens, k, e, plan->moe.capacity_factor);
+    const struct capacity_unit unit = capacity_unit_of(plan, rows);
+    double needed = (double)unit.tokens * (double)rows->spec.top_k;
     out->rule = "capacity";
     out->formula = "E C";
-    out->alignment = slots;
+    out->alignment = unit.slots;
     out->exact_factor = (double)NAN;
-    out->allocated_factor = (double)slots * (double)e / ((double)tokens * (double)k);
+    out->allocated_factor = (double)unit.slots * (double)rows->spec.experts / needed;
 }
 
 static void fill_chunks(const struct plan *plan, const struct rows *rows,

@@ -57,26 +57,9 @@ static void sample_load(struct moe_context *c)
 
 /* ---- routing ---- */
 
-struct drops_unit predict_unit(const struct plan *plan, const struct rows *rows)
-{
-    const struct rows_spec *s = &rows->spec;
-    uint64_t sequences = plan->workload.mode == MODE_DECODE ? 1 : plan->workload.micro_batch;
-    bool drops = plan_is_routed(plan) && plan_tokens(plan) > 0 &&
-                 path_system_of(stack_path(plan, NULL))->exchange == EXCHANGE_CAPACITY;
-    struct drops_unit unit = {.rule = capacity_rule_of(plan), .tokens = drops ? s->tokens : 0};
-    if (unit.rule == CAPACITY_RULE_MAXTEXT && sequences > 1)
-        unit.tokens = ceil_div(unit.tokens, sequences);
-    if (unit.rule == CAPACITY_RULE_NEURON)
-        unit.tokens *= s->ranks;
-    if (unit.tokens)
-        unit.slots = capacity_slots(unit.rule, unit.tokens, s->top_k, s->experts,
-                                    plan->moe.capacity_factor);
-    return unit;
-}
-
 /* `exact`: units to sample; 0: as many as a prediction has time for. Those of a plan and of the
  * changes that leave its routing and tokens alone are the same. */
-static void sample_drops(const struct rows *rows, const struct drops_unit *unit,
+static void sample_drops(const struct rows *rows, const struct capacity_unit *unit,
                          const struct drops_from *from, uint64_t exact, struct arena *arena,
                          struct capacity_sample *sample)
 {
@@ -93,35 +76,26 @@ static void sample_drops(const struct rows *rows, const struct drops_unit *unit,
     rows_known_keep(from->known, &key, sample, sizeof *sample);
 }
 
-static double drops_by_law(const struct rows *rows, const struct drops_unit *unit)
-{
-    return capacity_drop(rows, unit->tokens, unit->slots, NULL);
-}
-
-double predict_drops(const struct rows *rows, const struct drops_unit *unit,
+double predict_drops(const struct rows *rows, const struct capacity_unit *unit,
                      const struct drops_from *from, struct arena *arena)
 {
     struct capacity_sample sample;
-    if (unit->tokens == 0)
-        return 0;
     if (rows_gauss_valid(rows))
-        return drops_by_law(rows, unit);
+        return capacity_drop(rows, unit->tokens, unit->slots);
     sample_drops(rows, unit, from, 0, arena, &sample);
     return sample.mean;
 }
 
 static void fill_drops(struct moe_context *c, struct routing_report *r)
 {
-    const struct drops_unit unit = predict_unit(c->plan, c->rows);
+    const struct capacity_unit unit = capacity_unit_of(c->plan, c->rows);
     bool exact = c->options->exact, closed = !exact && rows_gauss_valid(c->rows);
     struct capacity_sample sample;
     struct demand_key key;
     const struct drops_from from = {&key, c->options->known};
-    if (unit.tokens == 0)
-        return;
     demand_key_of(c->plan, c->options->routing, &key);
     if (closed)
-        r->drop_fraction = drops_by_law(c->rows, &unit);
+        r->drop_fraction = capacity_drop(c->rows, unit.tokens, unit.slots);
     if (!closed || !c->options->drops_mean) {
         sample_drops(c->rows, &unit, &from, exact ? c->plan->moe.routing.samples : 0, c->arena,
                      &sample);
@@ -283,7 +257,6 @@ static void fill_intensity(struct moe_context *c)
 static void fill_decode(struct moe_context *c)
 {
     const struct plan *plan = c->plan;
-    struct decode found;
     const struct decode_ask ask = {.experts = c->rows->spec.experts,
                                    .top_k = c->rows->spec.top_k,
                                    .local = c->rows->map.most_local,
@@ -292,19 +265,8 @@ static void fill_decode(struct moe_context *c)
                                    .pi = c->rows->laws[0].pi,
                                    .threshold = plan->moe.switch_threshold,
                                    .dedup = plan->moe.dedup};
-    decode_of(&ask, &found);
+    decode_of(&ask, &c->out->decode);
     c->out->has_decode = true;
-    c->out->decode = (struct decode_report){
-        .expected_experts_loaded = found.expected_experts_loaded,
-        .fraction_loaded = found.fraction_loaded,
-        .sd = found.sd,
-        .bytes_loaded = found.bytes_loaded,
-        .bytes_selective = found.bytes_selective,
-        .bytes_all = found.bytes_all,
-        .switch_batch = found.switch_batch,
-        .break_even_batch = found.break_even_batch,
-        .algorithm = decode_algorithm_name(found.algorithm),
-    };
 }
 
 enum status predict_moe(const struct plan *plan, const struct predict_moe_options *options,

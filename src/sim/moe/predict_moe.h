@@ -36,8 +36,8 @@ struct routing_report {
      */
     double recovery_before, recovery_after;
     uint64_t recovery_steps; /* until 1.5, 0: not within RECOVERY_STEPS */
-    const char *method;      /* "closed form", "gaussian", "exact sample" */
-    uint64_t samples;        /* 0 for closed forms */
+    const char *method;      /* "gaussian", "exact sample" */
+    uint64_t samples;
 };
 
 struct padding_report {
@@ -63,19 +63,12 @@ struct intensity_report {
     bool has_blocks;
 };
 
-struct decode_report {
-    double expected_experts_loaded, fraction_loaded, sd;
-    uint64_t bytes_loaded, bytes_selective, bytes_all, switch_batch;
-    double break_even_batch;
-    const char *algorithm;
-};
-
 struct moe_report {
     bool has_routing, has_padding, has_intensity, has_decode;
     struct routing_report routing;
     struct padding_report padding;
     struct intensity_report intensity;
-    struct decode_report decode;
+    struct decode decode;
     struct capacity_point trade[CAPACITY_POINTS];
     unsigned n_trade;    /* 0 unless the path drops */
     const char **advice; /* one sentence each */
@@ -99,16 +92,6 @@ struct predict_moe_options {
 enum status predict_moe(const struct plan *plan, const struct predict_moe_options *options,
                         struct arena *arena, struct moe_report *out, struct err *err);
 
-/* What shares the slots of each expert where a path has such; tokens 0: it has none, or nothing
- * comes. */
-struct drops_unit {
-    enum capacity_rule rule;
-    uint64_t tokens, slots;
-};
-
-/* `rows`: the plan's sampler, which predict_moe could have prepared. */
-struct drops_unit predict_unit(const struct plan *plan, const struct rows *rows);
-
 /* What a sampler was made of, and where samples of its drops are kept; NULL: nowhere. */
 struct demand_key;
 struct drops_from {
@@ -116,9 +99,10 @@ struct drops_from {
     struct rows_known *known;
 };
 
-/* The drop_fraction of that record alone, of a plan whose receive buffers lose nothing: it
- * follows from the sampler and the unit. Samples only where the law of drops is not close. */
-double predict_drops(const struct rows *rows, const struct drops_unit *unit,
+/* The drop_fraction of that record alone, of a plan that is routed by a path with capacity and
+ * whose receive buffers lose nothing: it follows from the sampler and the unit. Samples only
+ * where the law of drops is not close. */
+double predict_drops(const struct rows *rows, const struct capacity_unit *unit,
                      const struct drops_from *from, struct arena *arena);
 
 #endif

@@ -19,9 +19,9 @@ static double touched(double experts, double local, uint64_t top_k)
     return 1 - none;
 }
 
-static uint64_t share(uint64_t whole, uint64_t part, uint64_t of)
+uint64_t skew_share(uint64_t whole, uint64_t n, uint64_t ranks)
 {
-    return of ? (uint64_t)llround((double)whole * (double)part / (double)of) : 0;
+    return ranks ? (uint64_t)llround((double)whole * (double)n / (double)ranks) : 0;
 }
 
 /* Local experts that some of the group's rows choose, rows falling on them evenly. */
@@ -39,11 +39,11 @@ static void fill_links(uint64_t *v)
     uint64_t R = v[SLOT_EP], TK = v[SLOT_TOKENS] * v[SLOT_TOP_K];
     double q = touched((double)v[SLOT_EXPERTS], (double)v[SLOT_LOCAL_EXPERTS], v[SLOT_TOP_K]);
     uint64_t out = (uint64_t)llround((double)v[SLOT_TOKENS] * q * (double)R);
-    v[SLOT_ROWS_FROM] = share(v[SLOT_ROWS], R - 1, R);
-    v[SLOT_TOKENS_FROM] = share(v[SLOT_RECEIVED], R - 1, R);
-    v[SLOT_ROWS_SENT] = share(TK, R - 1, R);
+    v[SLOT_ROWS_FROM] = skew_share(v[SLOT_ROWS], R - 1, R);
+    v[SLOT_TOKENS_FROM] = skew_share(v[SLOT_RECEIVED], R - 1, R);
+    v[SLOT_ROWS_SENT] = skew_share(TK, R - 1, R);
     v[SLOT_TOKENS_OUT] = out;
-    v[SLOT_TOKENS_SENT] = share(out, R - 1, R);
+    v[SLOT_TOKENS_SENT] = skew_share(out, R - 1, R);
 }
 
 /* Blocks of one expert each: a last, partial one for every expert that is hit. */

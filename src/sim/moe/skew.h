@@ -9,6 +9,10 @@
 
 #include "sim/moe/demand.h"
 
+/* Of rows or tokens that all ranks of a group send alike, what n of its `ranks` do, rounded; 0
+ * of no ranks. */
+uint64_t skew_share(uint64_t whole, uint64_t n, uint64_t ranks);
+
 /* The slots of balanced routing: the least that any sample's fullest rank has. `resolved`: the
  * path is not auto; slots filled by slots_from_plan or slots_set_numbers. */
 void skew_even(const struct plan *resolved, struct slots *slots);

@@ -260,7 +260,7 @@ static void keep(struct fix_search *search, const struct fix_move *moves, size_t
         .verdict = result->verdict,
         .seconds_per_token = seconds,
         .tokens_per_s_per_device = seconds > 0 ? 1 / seconds : 0,
-        .drop_fraction = drops_of(&search->drops, changed),
+        .drop_fraction = drops_of(&search->evaluator, changed, search->arena),
     };
     describe(search, moves, n, changed, fix);
 }
@@ -538,7 +538,6 @@ const struct fix *fix_find(const struct plan *plan, const struct routing_data *r
     search->evaluator.banks = search->banks;
     search->evaluator.n_banks = FIX_BANKS;
     search->evaluator.rows_known = known;
-    search->drops = (struct drops){.evaluator = &search->evaluator, .arena = search->arena};
     struct fix_moves *moves = arena_alloc(arena, 1, sizeof *moves);
     search->changed = arena_alloc(arena, 1, sizeof *search->changed);
     fix_list_moves(plan, arena, moves);

@@ -11,11 +11,12 @@
 #include "sim/memory/verdict.h"
 #include "sim/moe/predict_moe.h"
 #include "sim/search/fix_parts.h"
+#include "sim/search/plan_words.h"
 #include "work/list/shape.h"
 #include "work/piece/state.h"
 #include "work/stack/stack.h"
 
-enum { WORDS_MOST = 32, BLOCK = 32, PLAN_WORDS = sizeof(struct plan) / sizeof(uint64_t) };
+enum { WORDS_MOST = 32 };
 
 /* A word of a plan that differs. */
 struct word {
@@ -37,38 +38,15 @@ struct fix_known {
     } results[2]; /* with the 99th percentile of what routing asks for, with the least of it */
 };
 
-static uint64_t word_of(const struct plan *plan, size_t at)
-{
-    uint64_t value;
-    memcpy(&value, (const char *)plan + sizeof value * at, sizeof value);
-    return value;
-}
-
-/* Whether a block of words is the same: most are. */
-static bool same_block(const struct plan *a, const struct plan *b, size_t at, size_t n)
-{
-    size_t offset = sizeof(uint64_t) * at;
-    return memcmp((const char *)a + offset, (const char *)b + offset, sizeof(uint64_t) * n) ==
-           0;
-}
-
 /* The words that differ; false when they are more than are worth keeping. */
 static bool describe(const struct plan *base, const struct plan *changed,
                      struct word words[WORDS_MOST], size_t *n)
 {
-    *n = 0;
-    for (size_t first = 0, end; first < PLAN_WORDS; first = end) {
-        end = first + BLOCK < PLAN_WORDS ? first + BLOCK : PLAN_WORDS;
-        if (same_block(base, changed, first, end - first))
-            continue;
-        for (size_t at = first; at < end; at++) {
-            uint64_t value = word_of(changed, at);
-            if (value == word_of(base, at))
-                continue;
-            if (*n == WORDS_MOST)
-                return false;
-            words[(*n)++] = (struct word){at, value};
-        }
+    size_t at = plan_words_differ(base, changed, 0);
+    for (*n = 0; at < PLAN_WORDS; at = plan_words_differ(base, changed, at + 1)) {
+        if (*n == WORDS_MOST)
+            return false;
+        words[(*n)++] = (struct word){at, plan_word(changed, at)};
     }
     return true;
 }
@@ -180,7 +158,7 @@ static const bool *number_words(struct fix_search *search)
     search->numbers = arena_alloc(search->arena, PLAN_WORDS, sizeof *search->numbers);
     for (size_t i = 0; i < n; i++)
         if (evaluate_is_slot(fields[i].key))
-            search->numbers[fields[i].offset / sizeof(uint64_t)] = true;
+            search->numbers[fields[i].offset / PLAN_WORD_BYTES] = true;
     return search->numbers;
 }
 

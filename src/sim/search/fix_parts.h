@@ -45,7 +45,6 @@ struct fix_search {
     struct fix_structure *structures[FIX_KNOWN];
     uint64_t n_structures;
     bool *numbers;            /* which words of a plan they leave out */
-    struct drops drops;       /* shares of dropped rows */
     double seconds_per_token; /* of the plan as it is, once it is timed */
     bool timed;
     struct fix *fixes;

@@ -169,35 +169,38 @@ static void mend(const struct search *search, struct arena *arena, struct search
     if (!ask->fixes || !result->missed || nearest->total_bytes <= nearest->limit_bytes)
         return;
     struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
+    struct rows_known known = {0};
     hunt_plan(&search->hunts[nearest->variant], nearest->value, plan);
-    result->fixes = fix_find(plan, ask->routing, ask->profile, NULL, arena, &result->n_fixes);
+    result->fixes = fix_find(plan, ask->routing, ask->profile, &known, arena, &result->n_fixes);
+    rows_known_release(&known);
     search_save(search->asks, search->n, plan, arena, result);
 }
 
 /* What the layouts that are listed by rank drop. */
 static void tell_drops(const struct search *search, struct search_hit *hits, size_t n,
-                       struct drops *drops)
+                       struct evaluator *evaluator, struct arena *arena)
 {
-    struct plan *plan = arena_alloc(drops->arena, 1, sizeof *plan);
+    struct plan *plan = arena_alloc(arena, 1, sizeof *plan);
     for (size_t i = 0; i < n; i++) {
-        drops->evaluator->routing = search->asks[hits[i].variant].routing;
+        evaluator->routing = search->asks[hits[i].variant].routing;
         hunt_plan(&search->hunts[hits[i].variant], hits[i].value, plan);
-        hits[i].drop_fraction = drops_of(drops, plan);
+        hits[i].drop_fraction = drops_of(evaluator, plan, arena);
     }
 }
 
 static void tell_all_drops(const struct search *search, struct arena *arena,
                            struct search_result *result)
 {
-    struct evaluator evaluator = {0};
-    struct drops drops = {.evaluator = &evaluator, .arena = arena};
+    struct rows_known known = {0};
+    struct evaluator evaluator = {.rows_known = &known};
     if (search->asks->every || search->asks->alone)
         return;
-    tell_drops(search, result->best, result->n_best, &drops);
-    tell_drops(search, result->pareto, result->n_pareto, &drops);
+    tell_drops(search, result->best, result->n_best, &evaluator, arena);
+    tell_drops(search, result->pareto, result->n_pareto, &evaluator, arena);
     if (result->missed)
-        tell_drops(search, &result->nearest, 1, &drops);
+        tell_drops(search, &result->nearest, 1, &evaluator, arena);
     evaluator_release(&evaluator);
+    rows_known_release(&known);
 }
 
 enum status search_run(const struct search_ask *asks, size_t n, struct arena *arena,

@@ -207,33 +207,28 @@ static void add_pair(struct search *s, struct pair pair)
     s->pairs[s->n_pairs++] = pair;
 }
 
-/* Servers that decode beside so many that prefill: all that there is room for, or few around
- * the balance. */
-static void add_beside(struct search *s, struct pair pair)
+/* Servers of a side beside so many of the other: few around the balance. */
+static void add_around(struct search *s, struct pair pair, unsigned side)
 {
-    const struct pool_found *found = s->found[pair.variant];
-    if (s->devices) {
-        uint64_t used = pair.count[0] * found[0].devices;
-        pair.count[1] = used < s->devices ? (s->devices - used) / found[1].devices : 0;
-        if (pair.count[1])
-            add_pair(s, pair);
-        return;
-    }
-    double balance =
-        (double)pair.count[0] * pair.side[0]->alone.per_s / pair.side[1]->alone.per_s;
+    double balance = (double)pair.count[!side] * pair.side[!side]->alone.per_s /
+                     pair.side[side]->alone.per_s;
     uint64_t most = (uint64_t)fmin(floor(balance), 1e6) + AROUND;
-    for (pair.count[1] = most > 2 * AROUND ? most - 2 * AROUND : 1; pair.count[1] <= most;
-         pair.count[1]++)
+    uint64_t *count = &pair.count[side];
+    for (*count = most > 2 * AROUND ? most - 2 * AROUND : 1; *count <= most; ++*count)
         add_pair(s, pair);
 }
 
-static void add_before(struct search *s, struct pair pair)
+/* Servers that decode beside so many that prefill: all that there is room for. */
+static void add_beside(struct search *s, struct pair pair)
 {
-    double balance =
-        (double)pair.count[1] * pair.side[1]->alone.per_s / pair.side[0]->alone.per_s;
-    uint64_t most = (uint64_t)fmin(floor(balance), 1e6) + AROUND;
-    for (pair.count[0] = most > 2 * AROUND ? most - 2 * AROUND : 1; pair.count[0] <= most;
-         pair.count[0]++)
+    const struct pool_found *found = s->found[pair.variant];
+    uint64_t used = pair.count[0] * found[0].devices;
+    if (!s->devices) {
+        add_around(s, pair, 1);
+        return;
+    }
+    pair.count[1] = used < s->devices ? (s->devices - used) / found[1].devices : 0;
+    if (pair.count[1])
         add_pair(s, pair);
 }
 
@@ -249,7 +244,7 @@ static void add_counts(struct search *s, struct pair pair)
     } else if (pair.count[0]) {
         add_beside(s, pair);
     } else if (pair.count[1]) {
-        add_before(s, pair);
+        add_around(s, pair, 0);
     } else {
         uint64_t most =
             s->devices ? s->devices / found[0].devices : (uint64_t)MOST_TOGETHER - 1;
@@ -257,7 +252,7 @@ static void add_counts(struct search *s, struct pair pair)
             add_beside(s, pair);
         pair.count[1] = 1; /* where many prefill for one */
         if (!s->devices && pair.side[1]->alone.per_s > (double)most * pair.side[0]->alone.per_s)
-            add_before(s, pair);
+            add_around(s, pair, 0);
     }
 }
 

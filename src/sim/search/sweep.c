@@ -5,24 +5,11 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "sim/search/plan_words.h"
 
-enum {
-    PLAN_WORDS = sizeof(struct plan) / 8,
-    CHUNK = 2048,
-    BLOCK = 64,
-    EVALUATORS = 64,
-    BANKS = 64
-};
+enum { CHUNK = 2048, EVALUATORS = 64, BANKS = 64 };
 
-_Static_assert(sizeof(struct plan) % 8 == 0, "a plan is a whole number of words");
-_Static_assert(sizeof(struct plan) / 8 <= UINT16_MAX, "word numbers fit 16 bits");
-
-static uint64_t plan_word(const struct plan *plan, size_t word)
-{
-    uint64_t value;
-    memcpy(&value, (const char *)plan + 8 * word, 8);
-    return value;
-}
+_Static_assert(PLAN_WORDS <= UINT16_MAX, "word numbers fit 16 bits");
 
 /* The bytes that are not zero, whole. */
 static uint64_t whole_bytes(uint64_t bits)
@@ -33,23 +20,16 @@ static uint64_t whole_bytes(uint64_t bits)
     return mask;
 }
 
-/* Marks the bytes where a plan differs, and makes it the base again. A plan is large, and most
- * values change one word. */
+/* Marks the bytes where a plan differs, and makes it the base again. */
 static void mark_and_restore(const struct plan *base, struct plan *plan,
                              uint64_t changed[PLAN_WORDS])
 {
-    for (size_t first = 0; first < PLAN_WORDS; first += BLOCK) {
-        size_t n = PLAN_WORDS - first < BLOCK ? PLAN_WORDS - first : BLOCK;
-        const char *was = (const char *)base + 8 * first;
-        char *is = (char *)plan + 8 * first;
-        if (memcmp(was, is, 8 * n) == 0)
-            continue;
-        for (size_t word = first; word < first + n; word++) {
-            uint64_t bits = plan_word(plan, word) ^ plan_word(base, word);
-            if (bits & ~changed[word])
-                changed[word] |= whole_bytes(bits);
-        }
-        memcpy(is, was, 8 * n);
+    size_t word = plan_words_differ(base, plan, 0);
+    for (; word < PLAN_WORDS; word = plan_words_differ(base, plan, word + 1)) {
+        uint64_t bits = plan_word(plan, word) ^ plan_word(base, word);
+        if (bits & ~changed[word])
+            changed[word] |= whole_bytes(bits);
+        plan_word_set(plan, word, plan_word(base, word));
     }
 }
 
@@ -84,10 +64,9 @@ static enum status record(struct sweep_axis *axis, const struct plan *base,
     for (size_t value = 0; value < axis->n_values; value++) {
         TRY(apply(context, value, &plan, err));
         for (size_t i = 0; i < axis->n_words; i++) {
-            size_t at = 8 * (size_t)axis->words[i];
-            axis->patches[value * axis->n_words + i] =
-                plan_word(&plan, axis->words[i]) & axis->masks[i];
-            memcpy((char *)&plan + at, (const char *)base + at, 8);
+            size_t word = axis->words[i];
+            axis->patches[value * axis->n_words + i] = plan_word(&plan, word) & axis->masks[i];
+            plan_word_set(&plan, word, plan_word(base, word));
         }
     }
     return STATUS_OK;
@@ -150,8 +129,8 @@ static void patch(const struct sweep_axis *axis, size_t value, struct plan *plan
         return;
     const uint64_t *words = axis->patches + value * axis->n_words;
     for (size_t i = 0; i < axis->n_words; i++) {
-        uint64_t word = (plan_word(plan, axis->words[i]) & ~axis->masks[i]) | words[i];
-        memcpy((char *)plan + 8 * (size_t)axis->words[i], &word, 8);
+        size_t at = axis->words[i];
+        plan_word_set(plan, at, (plan_word(plan, at) & ~axis->masks[i]) | words[i]);
     }
 }
 

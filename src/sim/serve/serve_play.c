@@ -24,7 +24,7 @@ enum { FEWEST_JUDGED = 5000, JUDGED = 4, BEFORE = 2, CAPACITY_ROUNDS = 4 };
 
 /* Servers of one role: those that prefill give a request its first token, those that decode
  * have its prompt's cache sent, and find it in their steps as one token without work
- * (serve_price). */
+ * (sim/step/serve_time). */
 static struct scheduler_ask ask_of(const struct serve_game *g)
 {
     const struct workload *w = &g->plan->workload;

@@ -210,7 +210,7 @@ static void take_bytes(const struct run *run, struct serving_report *r)
 {
     const struct plan *plan = run->plan;
     double fraction = run->fraction;
-    uint64_t device = remaining(verdict_capacity(plan), plan->memory.reserve_bytes);
+    uint64_t device = remaining(plan_rank_memory(plan), plan->memory.reserve_bytes);
     uint64_t held = r->weights_bytes + r->activation_bytes + r->outside_bytes;
     switch (engine_release(plan)->pool) {
     case POOL_OF_DEVICE:
@@ -267,7 +267,7 @@ int64_t serving_spare(const struct plan *plan, const struct serving_report *r)
         return 0;
     uint64_t held = r->weights_bytes + r->cache_bytes + r->state_bytes + r->outside_bytes +
                     r->activation_bytes;
-    return (int64_t)verdict_capacity(plan) - (int64_t)held;
+    return (int64_t)plan_rank_memory(plan) - (int64_t)held;
 }
 
 uint64_t serving_host_bytes(const struct plan *plan, const struct serving_report *r)

@@ -31,13 +31,13 @@ struct demand_bank {
 
 struct stepper;
 
-/* Holds the list of the last structure. One per thread; {0} is ready for use. */
 /* What a structure obeys whatever its numbers are. */
 struct evaluator_lawful {
     uint64_t pp, vpp, cp; /* of the plan that was asked of */
     bool obeys;
 };
 
+/* Holds the list of the last structure. One per thread; {0} is ready for use. */
 struct evaluator {
     const struct routing_data *routing; /* set by the caller; NULL: the plan names no file */
     /* set by the caller: banks that evaluators of one thread share, each for the routings that

@@ -5,6 +5,7 @@
 #include "plan/derive.h"
 #include "sim/step/ops.h"
 #include "sim/moe/route.h"
+#include "sim/moe/skew.h"
 #include "work/layer/layer.h"
 #include "work/rows/rows.h"
 
@@ -89,11 +90,6 @@ static void count_experts(const struct rows *rows, const struct rows_step *step,
     }
 }
 
-static uint64_t share(uint64_t whole, uint64_t part, uint64_t of)
-{
-    return (uint64_t)llround((double)whole * (double)part / (double)of);
-}
-
 /* Which source a row came from is not sampled: every source sends alike, so of what a rank
  * receives (R - 1) / R came over a link, and of its own rows as many stay as came from it. */
 static void count_links(const struct rows *rows, const struct rows_step *step, uint64_t rank,
@@ -104,11 +100,11 @@ static void count_links(const struct rows *rows, const struct rows_step *step, u
     uint64_t out = (uint64_t)llround((double)T * step->distinct_ranks);
     v[SLOT_ROWS] = received;
     v[SLOT_RECEIVED] = tokens;
-    v[SLOT_ROWS_FROM] = share(received, R - 1, R);
-    v[SLOT_TOKENS_FROM] = share(tokens, R - 1, R);
-    v[SLOT_ROWS_SENT] = T * K - share(received, 1, R);
+    v[SLOT_ROWS_FROM] = skew_share(received, R - 1, R);
+    v[SLOT_TOKENS_FROM] = skew_share(tokens, R - 1, R);
+    v[SLOT_ROWS_SENT] = T * K - skew_share(received, 1, R);
     v[SLOT_TOKENS_OUT] = out;
-    v[SLOT_TOKENS_SENT] = out - share(tokens, 1, R);
+    v[SLOT_TOKENS_SENT] = out - skew_share(tokens, 1, R);
 }
 
 static void count_rounds(const struct rows *rows, const struct rows_step *step, uint64_t *v)

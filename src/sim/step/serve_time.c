@@ -388,8 +388,10 @@ static uint64_t waiting_of(const struct serve_model *m)
     return plan_arrives(m->plan) ? 0 : m->load.requests - m->load.sequences;
 }
 
-bool serve_price(struct serve_model *m, const struct profile *profile, struct step_costs *costs,
-                 struct step_time *step, double *prefill_s)
+/* Its steps priced; `step`, or NULL: the decode step of all sequences; *prefill_s a full step
+ * of prompts, which cost a server that decodes alone nothing. False when a size overflows. */
+static bool price_model(struct serve_model *m, const struct profile *profile,
+                        struct step_costs *costs, struct step_time *step, double *prefill_s)
 {
     *costs = (struct step_costs){.decode = {.n = 0}};
     *prefill_s = 0;
@@ -421,7 +423,7 @@ bool serve_time(struct serve_model *m, const struct profile *profile, struct ser
     struct step_costs costs;
     struct step_time full;
     *out = times_of(m);
-    if (!serve_price(m, profile, &costs, &full, &out->prefill_step_s))
+    if (!price_model(m, profile, &costs, &full, &out->prefill_step_s))
         return false;
     out->decode_step_s = full.step_s;
     const struct serve_game game = {m->plan, &m->load, &costs,
@@ -446,7 +448,7 @@ enum status serve_server_price(const struct plan *plan, enum duty duty,
     plan_pool(plan, duty, shares ? plan_deployments(plan, duty) : 1, &out->plan);
     enum status status = serve_open(&m, &out->plan, &own, &arena, err);
     if (status == STATUS_OK &&
-        !serve_price(&m, profile, &out->costs, &out->step, &out->prefill_s))
+        !price_model(&m, profile, &out->costs, &out->step, &out->prefill_s))
         status = err_set(err, STATUS_INPUT, "a size of a served step overflows 64 bits");
     if (status == STATUS_OK) {
         out->times = times_of(&m);
@@ -510,7 +512,7 @@ enum status serve_alone_times(const struct plan *plan, const struct serve_ask *a
     double prefill_s;
     const struct serve_ask own = {ask->routing, ask->profile, ask->rows, true};
     enum status status = serve_open(&model, plan, &own, arena, err);
-    if (status == STATUS_OK && !serve_price(&model, ask->profile, &costs, &full, &prefill_s))
+    if (status == STATUS_OK && !price_model(&model, ask->profile, &costs, &full, &prefill_s))
         status = err_set(err, STATUS_INPUT, "a size of a served step overflows 64 bits");
     if (status == STATUS_OK) {
         const struct serve_game game = {plan, &model.load, &costs,

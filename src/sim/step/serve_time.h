@@ -30,11 +30,6 @@ enum status serve_open(struct serve_model *model, const struct plan *plan,
 bool serve_time(struct serve_model *model, const struct profile *profile,
                 struct serve_times *out, struct step_time *step);
 
-/* Its steps priced; `step` as above, *prefill_s a full step of prompts. Prompts cost a server
- * that decodes alone nothing. */
-bool serve_price(struct serve_model *model, const struct profile *profile,
-                 struct step_costs *costs, struct step_time *step, double *prefill_s);
-
 void serve_close(struct serve_model *model);
 
 /* One server of a pool of a plan whose prefill is apart, priced, with all that was found of it:

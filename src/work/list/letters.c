@@ -22,7 +22,6 @@ struct letters letters_over(struct sizes *sizes, const struct plan *plan)
         .inter = size_slot(sizes, SLOT_INTER),
         .node = size_slot(sizes, SLOT_NODE),
         .block = size_slot(sizes, SLOT_BLOCK),
-        .align = size_slot(sizes, SLOT_ALIGNMENT),
         .sms = size_slot(sizes, SLOT_SMS),
         .sequence = size_slot(sizes, SLOT_SEQUENCE),
         .micro_batch = size_slot(sizes, SLOT_MICRO_BATCH),

@@ -12,7 +12,7 @@ struct letters {
     /* T K E e R H I; H is that of the rows that travel and that experts read: the model's
        hidden size, or model.moe.latent_size */
     struct size tokens, top_k, experts, local, ranks, hidden, inter;
-    struct size node, block, align, sms;         /* n_node B A sms */
+    struct size node, block, sms;                /* n_node B sms */
     struct size sequence, micro_batch;           /* S mb */
     struct size rows, received, padded, hottest; /* M n M_pad n_hot: given by routing */
     uint64_t ep;                                 /* R as a number: tables are looked up by it */
