@@ -121,23 +121,6 @@ static bool module_window_broken(const struct plan *plan, char *text, char *hint
     return plan->model.mtp_window && !plan_has_window(plan);
 }
 
-static bool sums_blocks(const struct plan *plan)
-{
-    return plan->model.residual_block > 0;
-}
-
-static bool block_sums_broken(const struct plan *plan, char *text, char *hint)
-{
-    const struct model *model = &plan->model;
-    const char *with = model->residual_streams > 1 ? "residual_streams"
-                       : model_has_parts(model) ? "layers that are a mixer or a network alone"
-                       : plan_has_modules(plan) ? "prediction modules"
-                                                : NULL;
-    rule_say(text, "residual_block with %s is not modelled", with ? with : "");
-    rule_say(hint, "leave residual_block out");
-    return with != NULL;
-}
-
 static bool has_block(const struct plan *plan)
 {
     return plan_has_blocks(plan) && plan->model.indexer.block > 0;
@@ -368,12 +351,6 @@ static const struct rule rules[] = {
      .b = MEMBER("o_groups", model.attention.o_groups),
      .hint = "kind shared_kv projects groups of heads down",
      .also = {"model.attention.heads"}},
-    {.name = "residual-block-alone",
-     .key = "model.residual_block",
-     .shape = RULE_OTHER,
-     .applies = sums_blocks,
-     .broken = block_sums_broken,
-     .also = {"model.residual_streams", "model.mtp_enabled"}},
     {.name = "mtp-window-there",
      .key = "model.mtp_window",
      .shape = RULE_OTHER,

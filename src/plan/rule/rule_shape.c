@@ -132,6 +132,23 @@ static bool side_by_side_broken(const struct plan *plan, char *text, char *hint)
     return NAMES_OTHER(others, "networks beside their mixers");
 }
 
+static bool sums_blocks(const struct plan *plan)
+{
+    return plan->model.residual_block > 0;
+}
+
+static bool block_sums_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct model *model = &plan->model;
+    const char *with = model->residual_streams > 1 ? "residual_streams"
+                       : model_has_parts(model) ? "layers that are a mixer or a network alone"
+                       : plan_has_modules(plan) ? "prediction modules"
+                                                : NULL;
+    rule_say(text, "residual_block with %s is not modelled", with ? with : "");
+    rule_say(hint, "leave residual_block out");
+    return with != NULL;
+}
+
 static bool has_residual_rank(const struct plan *plan)
 {
     return plan->model.residual_rank > 0;
@@ -191,6 +208,12 @@ static const struct rule rules[] = {
      .applies = has_residual_rank,
      .broken = residual_rank_broken,
      .also = {"model.residual_streams"}},
+    {.name = "residual-block-alone",
+     .key = "model.residual_block",
+     .shape = RULE_OTHER,
+     .applies = sums_blocks,
+     .broken = block_sums_broken,
+     .also = {"model.residual_streams", "model.mtp_enabled"}},
     {.name = "residual-rank-alone",
      .key = "model.residual_rank",
      .shape = RULE_OTHER,

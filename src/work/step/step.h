@@ -93,6 +93,17 @@ uint16_t step_gathered(struct step *s, const char *name, uint16_t x);
 uint16_t step_attention(struct step *s, uint16_t x);
 uint16_t step_mixer(struct step *s, uint16_t normed); /* what lies between norm and sum */
 uint16_t step_linear(struct step *s, uint16_t x);
+/* Layers that keep entries of several tokens, and how many of so many tokens; sequences of a
+ * decode step whose tokens a rank has: step_attention.c */
+bool step_has_entries(const struct step *s);
+struct size step_entries_of(struct step *s, struct size tokens);
+struct size step_own_sequences(struct step *s);
+/* Scores of the indexer against every token in reach, and the keys or blocks with the best: no
+ * gradient flows through the choice (transformers and NeMo Automodel run it without). Its
+ * queries come from a latent that the layer's have too or, of blocks, from the layer's input;
+ * keys may be of entries, from a compressor of their own. WORK_NONE of a layer without indexer:
+ * step_index.c */
+uint16_t step_choose(struct step *s, uint16_t x, uint16_t from);
 /* Where ranks share out a cache's tokens the core has the queries and heads of all of them, and
  * a rank keeps its own heads of what it gives; elsewhere they are as they were:
  * step_shared_out.c */

@@ -14,13 +14,12 @@ static struct size cache_bytes(struct step *s, struct size tokens)
     return layer_bytes(&s->l, tokens, cache_width(&s->d), cache_format(s->plan, s->d.mixer));
 }
 
-static bool has_entries(const struct step *s)
+bool step_has_entries(const struct step *s)
 {
     return s->d.facts & (FACT_CSA | FACT_HCA);
 }
 
-/* Entries of so many tokens. */
-static struct size entries_of(struct step *s, struct size tokens)
+struct size step_entries_of(struct step *s, struct size tokens)
 {
     return cache_entries(s->l.z, s->plan, s->d.mixer, tokens, 1);
 }
@@ -46,8 +45,8 @@ static struct size reached_context(struct step *s)
         return less_half(z, context, all, all);
     if (s->d.facts & FACT_BLOCKS)
         return less_half(z, context, chosen, size_slot(z, SLOT_INDEX_BLOCK));
-    if (has_entries(s)) {
-        struct size n = entries_of(s, context);
+    if (step_has_entries(s)) {
+        struct size n = step_entries_of(s, context);
         if (s->d.facts & FACT_SPARSE)
             n = size_min(z, n, size_slot(z, SLOT_INDEX_TOP_K));
         return size_add(z, all, n);
@@ -65,7 +64,7 @@ static struct size mean_of(struct sizes *z, struct size n, struct size kept)
 static struct size reach_entries(struct step *s, struct size tokens, struct size kept)
 {
     struct sizes *z = s->l.z;
-    struct size n = entries_of(s, tokens), most = n;
+    struct size n = step_entries_of(s, tokens), most = n;
     if (s->d.facts & FACT_SPARSE)
         most = size_min(z, n, size_slot(z, SLOT_INDEX_TOP_K));
     return size_add(z, mean_of(z, tokens, kept), mean_of(z, n, most));
@@ -94,7 +93,7 @@ static struct size reach(struct step *s)
     if (s->d.facts & FACT_BLOCKS)
         return reach_blocks(s, n);
     struct size kept = cache_tokens(z, s->plan, s->d.mixer, n);
-    if (has_entries(s))
+    if (step_has_entries(s))
         return reach_entries(s, n, kept);
     if (s->d.facts & FACT_SPARSE)
         kept = size_min(z, n, size_slot(z, SLOT_INDEX_TOP_K));
@@ -106,8 +105,7 @@ static struct size reach(struct step *s)
     return size_div(z, size_add(z, size_mul(z, whole, kept), size_mul(z, rest, rest)), n);
 }
 
-/* Sequences of a decode step whose tokens a rank has. */
-static struct size own_sequences(struct step *s)
+struct size step_own_sequences(struct step *s)
 {
     struct sizes *z = s->l.z;
     struct size all = size_slot(z, SLOT_MICRO_BATCH);
@@ -119,7 +117,7 @@ static struct size own_sequences(struct step *s)
 static struct size cached_tokens(struct step *s)
 {
     struct sizes *z = s->l.z;
-    return size_mul(z, own_sequences(s), cache_part(z, s->plan, reached_context(s)));
+    return size_mul(z, step_own_sequences(s), cache_part(z, s->plan, reached_context(s)));
 }
 
 /* Whether the core multiplies latents: in decode, and where every query of a prompt has keys of
@@ -188,76 +186,13 @@ static uint16_t heads_rows(struct step *s, const char *name, enum col width)
     return step_rows(s, name, CATEGORY_ATTENTION, s->d.rows[ROW_FULL], s->d.width[width]);
 }
 
-/* Keys that an indexer scores of so many tokens. */
-static struct size pools_of(struct step *s, struct size tokens)
-{
-    uint64_t pool = model_index_pool(&s->plan->model);
-    return pool > 1 ? size_div(s->l.z, tokens, size_const(s->l.z, pool)) : tokens;
-}
-
-/* Keys of as many tokens as a pool has are weighed into one, by gates of every column
- * (transformers glm5_next/modular_glm5_next.py, get_pooled_states). */
-static uint16_t pooled(struct step *s, uint16_t x, uint16_t k)
-{
-    if (!(s->d.facts & FACT_INDEX_POOL))
-        return k;
-    uint16_t gate = step_product(s, "index_gate", x, "index_gate", CATEGORY_ATTENTION);
-    uint16_t keys = step_rows(s, "index_pools", CATEGORY_ATTENTION,
-                              pools_of(s, s->d.rows[ROW_LOCAL]), s->d.width[COL_INDEX_K]);
-    step_op(s, "index_pool", KERNEL_NORM,
-            OPERANDS(MANY(0, true, false, k), MANY(1, true, false, gate),
-                     MANY(2, false, true, keys)));
-    return keys;
-}
-
-/* Scores of the indexer against every token in reach, and the keys or blocks with the best: no
- * gradient flows through the choice (transformers and NeMo Automodel run it without). Its
- * queries come from a latent that the layer's have too or, of blocks, from the layer's input;
- * keys may be of entries, from a compressor of their own. */
-static uint16_t choose(struct step *s, uint16_t x, uint16_t from)
-{
-    struct sizes *z = s->l.z;
-    bool entries = has_entries(s), blocks = s->d.facts & FACT_BLOCKS;
-    struct size rows = s->d.rows[blocks ? ROW_FULL : ROW_LOCAL];
-    if (!(s->d.facts & FACT_INDEX))
-        return WORK_NONE;
-    uint16_t q = step_product(s, "index_q", from, "index_query", CATEGORY_ATTENTION);
-    uint16_t k =
-        entries ? step_product(s, "index_compress", x, "index_key_parts", CATEGORY_ATTENTION)
-                : step_product(s, "index_k", x, "index_key", CATEGORY_ATTENTION);
-    k = pooled(s, x, k);
-    k = step_keys_of_all(s, "index_key", k);
-    uint16_t w =
-        blocks ? WORK_NONE
-               : step_product(s, "index_weights", x, "index_head_weights", CATEGORY_ATTENTION);
-    uint16_t chosen = layer_rows(&s->l, "chosen_keys", CATEGORY_METADATA, DTYPE_I32,
-                                 layer_fixed(rows), s->d.width[COL_INDEX_CHOSEN]);
-    uint16_t op = step_op(s, "index", KERNEL_INDEX,
-                          OPERANDS(MANY(0, true, false, q), MANY(1, true, false, k),
-                                   MANY(2, true, false, w), MANY(3, false, true, chosen)));
-    struct size context = size_slot(z, SLOT_CONTEXT), attended = size_slot(z, SLOT_ATTENDED);
-    if (entries) {
-        context = entries_of(s, context);
-        attended = entries_of(s, attended);
-    }
-    struct size reached = pools_of(s, s->decode ? size_times(z, context, 2) : attended);
-    if (blocks && s->plan->model.indexer.pooled) /* one key a block */
-        reached = size_div(z, reached, size_slot(z, SLOT_INDEX_BLOCK));
-    s->l.work->ops[op].flop = size_product(z, SIZES(rows, s->d.width[COL_INDEX_Q], reached));
-    if (s->decode)
-        s->l.work->ops[op].bytes_read = size_add(
-            z, s->l.work->ops[op].bytes_read,
-            size_product(z, SIZES(own_sequences(s), context, cache_index_bytes(&s->d))));
-    return chosen;
-}
-
 /* q, and what the indexer makes of the same latent. */
 static uint16_t low_rank_q(struct step *s, uint16_t x, uint16_t *chosen)
 {
     uint16_t down = step_product(s, "q_down", x, "q_latent", CATEGORY_ATTENTION);
     s->l.module = MODULE_UP;
     uint16_t normed = step_norm(s, "q_latent_norm", down);
-    *chosen = choose(s, x, normed);
+    *chosen = step_choose(s, x, normed);
     s->l.module = MODULE_UP;
     return step_product(s, "q_up", step_gathered(s, "q_latent", normed), "q_out",
                         CATEGORY_ATTENTION);
@@ -303,7 +238,7 @@ static struct heads gqa(struct step *s, uint16_t x)
     if (s->d.facts & FACT_Q_LOW_RANK)
         return ranked(s, x);
     uint16_t all = step_gathered(s, "attention_in", x);
-    uint16_t chosen = s->d.facts & FACT_BLOCKS ? choose(s, all, all) : WORK_NONE;
+    uint16_t chosen = s->d.facts & FACT_BLOCKS ? step_choose(s, all, all) : WORK_NONE;
     uint16_t qkv = step_product(s, "qkv", all, "qkv_out", CATEGORY_ATTENTION);
     s->l.module = MODULE_ROPE;
     if (s->d.facts & FACT_QK_NORM)
@@ -374,13 +309,13 @@ static struct heads mla(struct step *s, uint16_t x)
  */
 static uint16_t compressed(struct step *s, uint16_t x)
 {
-    if (!has_entries(s))
+    if (!step_has_entries(s))
         return WORK_NONE;
     bool csa = s->d.facts & FACT_CSA;
     uint16_t parts = step_product(s, csa ? "csa_compress" : "hca_compress", x, "entry_parts",
                                   CATEGORY_ATTENTION);
     uint16_t entries =
-        step_rows(s, "entries", CATEGORY_ATTENTION, entries_of(s, s->d.rows[ROW_LOCAL]),
+        step_rows(s, "entries", CATEGORY_ATTENTION, step_entries_of(s, s->d.rows[ROW_LOCAL]),
                   s->d.width[COL_SHARED_KV]);
     step_op(s, "compress", KERNEL_NORM,
             OPERANDS(MANY(0, true, false, parts), MANY(1, false, true, entries)));
@@ -473,8 +408,8 @@ static void write_cache(struct step *s, const struct heads *h)
                           OPERANDS(MANY(0, true, false, h->kv), MANY(1, true, false, h->k),
                                    MANY(2, true, false, h->v)));
     struct size keys = rows, kept = rows;
-    if (has_entries(s)) {
-        keys = entries_of(s, rows);
+    if (step_has_entries(s)) {
+        keys = step_entries_of(s, rows);
         kept = size_add(s->l.z, rows, keys);
     }
     struct size index = size_mul(s->l.z, keys, cache_index_bytes(&s->d));
