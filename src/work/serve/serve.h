@@ -48,6 +48,10 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
 enum status serve_refuse(const struct plan *plan, const struct serve_style *style,
                          struct err *err);
 void serve_weights(const struct plan *plan, struct work *work, const struct serve_style *style);
+/* Lists weights of so many bytes each, so many of them; `name` and `source` outlive the list.
+ */
+void serve_state(struct work *work, const char *name, enum dtype dtype, struct size bytes,
+                 struct size count, const char *source);
 /* Layers of the stage with a window, those that borrow keys among them. */
 struct size serve_window_layers(const struct plan *plan, struct sizes *sizes);
 /* Dense layers of the stage that borrow keys. */
@@ -84,11 +88,9 @@ void serve_cache(const struct plan *plan, struct work *work, uint64_t block);
 /* The encoder of a multimodal model: its weights; what it holds while it runs in a profile run
  * or a prefill with images. */
 void serve_encoder_weights(const struct plan *plan, struct work *work);
-
-/* Of hyper-connections and n-grams, and what attention to pooled blocks keeps:
- * serve_residual.c.
- */
-void serve_residual_weights(const struct plan *plan, struct work *work);
 void serve_encoder(const struct plan *plan, struct work *work, bool profile);
+/* Of hyper-connections and n-grams, and what attention to pooled blocks keeps:
+ * serve_residual.c. */
+void serve_residual_weights(const struct plan *plan, struct work *work);
 
 #endif

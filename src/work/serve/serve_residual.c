@@ -10,22 +10,6 @@
 #include "work/piece/dims.h"
 #include "work/serve/serve.h"
 
-static void state(struct work *work, const char *name, enum dtype dtype, struct size bytes,
-                  struct size count, const char *source)
-{
-    work_buffer(work, (struct buffer){.name = name,
-                                      .category = CATEGORY_WEIGHTS,
-                                      .segment = SEGMENT_STEP,
-                                      .dtype = dtype,
-                                      .n_dims = 2,
-                                      .dims = {count, bytes},
-                                      .bytes = bytes,
-                                      .count = count,
-                                      .life = LIFE_PERSISTENT,
-                                      .state = true,
-                                      .source = source});
-}
-
 /* ---- hyper-connections ---- */
 
 /* Columns that vLLM fills up the first matrix of gates with, to whole 16. */
@@ -45,11 +29,11 @@ static void gates(const struct plan *plan, struct work *work, const struct param
     uint64_t filled =
         checked_mul3(filled_columns(plan), model->residual_streams, model->hidden, &overflow);
     uint64_t each = params_part_total(params->streams) + filled;
-    state(work, "hyper_connection_weights", DTYPE_BF16, size_const(s, 2 * each), sites,
-          "vLLM models/qwen4_exp/nvidia/hyperconnection.py: GatedResidual");
-    state(work, "hyper_connection_head", DTYPE_BF16,
-          size_const(s, 2 * params_part_total(params->streams_end)),
-          size_slot(s, SLOT_STAGE_HEAD), NULL);
+    serve_state(work, "hyper_connection_weights", DTYPE_BF16, size_const(s, 2 * each), sites,
+                "vLLM models/qwen4_exp/nvidia/hyperconnection.py: GatedResidual");
+    serve_state(work, "hyper_connection_head", DTYPE_BF16,
+                size_const(s, 2 * params_part_total(params->streams_end)),
+                size_slot(s, SLOT_STAGE_HEAD), NULL);
 }
 
 static void streams(const struct plan *plan, struct work *work, const struct params *params)
@@ -62,11 +46,11 @@ static void streams(const struct plan *plan, struct work *work, const struct par
         gates(plan, work, params, sites);
         return;
     }
-    state(work, "hyper_connection_weights", DTYPE_F32,
-          size_const(s, 4 * params_part_total(params->streams)), sites, NULL);
+    serve_state(work, "hyper_connection_weights", DTYPE_F32,
+                size_const(s, 4 * params_part_total(params->streams)), sites, NULL);
     if (!plan->model.residual_mean)
-        state(work, "hyper_connection_head", DTYPE_F32,
-              size_const(s, 4 * params_part_total(params->streams_end)), head, NULL);
+        serve_state(work, "hyper_connection_head", DTYPE_F32,
+                    size_const(s, 4 * params_part_total(params->streams_end)), head, NULL);
 }
 
 /* ---- n-grams ---- */
@@ -93,10 +77,10 @@ static void ngrams(const struct plan *plan, struct work *work, const struct para
     if (is_away(plan))
         work_host(work, "ngram_tables", size_mul(s, table, tables), source);
     else
-        state(work, "ngram_tables", plan_ngram_format(plan), table, tables, source);
-    state(work, "ngram_projections", DTYPE_BF16,
-          size_const(s, 2 * params_part_total(params->ngrams)), first,
-          "vLLM models/qwen4_exp/nvidia/ple_layer.py: kv_proj, conv1d, norms");
+        serve_state(work, "ngram_tables", plan_ngram_format(plan), table, tables, source);
+    serve_state(work, "ngram_projections", DTYPE_BF16,
+                size_const(s, 2 * params_part_total(params->ngrams)), first,
+                "vLLM models/qwen4_exp/nvidia/ple_layer.py: kv_proj, conv1d, norms");
 }
 
 /* Where the tables are in host memory, the rows of a step's tokens, read ahead. */

@@ -71,8 +71,8 @@ static struct dims padded_dims(const struct serve_experts *experts, const struct
     return d;
 }
 
-static void state(struct work *work, const char *name, enum dtype dtype, struct size bytes,
-                  struct size count, const char *source)
+void serve_state(struct work *work, const char *name, enum dtype dtype, struct size bytes,
+                 struct size count, const char *source)
 {
     work_buffer(work, (struct buffer){.name = name,
                                       .category = CATEGORY_WEIGHTS,
@@ -227,7 +227,7 @@ static void send_away(const struct plan *plan, struct work *work, enum dtype dty
     struct size some = size_min(s, away, size_const(s, 1)), all = size_mul(s, bytes, away);
     struct size slots =
         sglang ? size_min(s, away, size_const(s, ahead + 1)) : size_times(s, some, ahead);
-    state(work, "offload_slots", dtype, bytes, slots, source);
+    serve_state(work, "offload_slots", dtype, bytes, slots, source);
     for (size_t i = 0; i < work->n_host; i++)
         if (text_equal(work->host[i].name, "offloaded_weights")) {
             work->host[i].bytes = size_add(s, work->host[i].bytes, all);
@@ -268,7 +268,8 @@ static void add_component(const struct component *c, const char *name, struct wo
     enum dtype format = format_of(d->plan, first, c->kind);
     bool groups = engine_groups_layers(d->plan) &&
                   (d->plan->stack.kind == STACK_VLLM || c->kind == EXPERTS);
-    state(work, name, format, bytes, groups ? size_sub(d->z, layers, away) : layers, NULL);
+    serve_state(work, name, format, bytes, groups ? size_sub(d->z, layers, away) : layers,
+                NULL);
     if (groups)
         send_away(d->plan, work, format, bytes, away);
 }
@@ -324,8 +325,8 @@ static void linear_vectors(const struct plan *plan, struct work *work)
     const struct params_part *part = &params.mixer[MIXER_LINEAR];
     struct size taps = size_mul(s, d.width[COL_LINEAR_CONV], size_slot(s, SLOT_LINEAR_CONV));
     struct size all = size_add(s, taps, size_const(s, part->norms + part->biases));
-    state(work, "linear_vectors", DTYPE_BF16, size_times(s, all, 2),
-          cache_layers(s, plan, MIXER_LINEAR), NULL);
+    serve_state(work, "linear_vectors", DTYPE_BF16, size_times(s, all, 2),
+                cache_layers(s, plan, MIXER_LINEAR), NULL);
 }
 
 /* Every kind of layer with a window, and what it has beside it. */
@@ -356,8 +357,9 @@ static void routing_tables(const struct plan *plan, struct work *work)
 {
     struct sizes *s = &work->sizes;
     if (plan->model.moe.hash_layers && plan_has_moe(plan))
-        state(work, "routing_tables", DTYPE_I32, size_times(s, dims_routing_tables(s, plan), 4),
-              size_const(s, 1), "vLLM models/deepseek_v4: tid2eid [vocabulary, top_k]");
+        serve_state(work, "routing_tables", DTYPE_I32,
+                    size_times(s, dims_routing_tables(s, plan), 4), size_const(s, 1),
+                    "vLLM models/deepseek_v4: tid2eid [vocabulary, top_k]");
 }
 
 static void mixers(const struct plan *plan, struct work *work)
@@ -416,8 +418,8 @@ static void vectors(const struct plan *plan, struct work *work, const struct ser
     };
     struct size elements = size_sum(s, sizeof terms / sizeof *terms, terms);
     if (!size_is_zero(s, elements))
-        state(work, "bias_weights", DTYPE_BF16, size_times(s, elements, 2), size_const(s, 1),
-              NULL);
+        serve_state(work, "bias_weights", DTYPE_BF16, size_times(s, elements, 2),
+                    size_const(s, 1), NULL);
 }
 
 /* [vocab, hidden] over tp, twice unless tied; norms of all layers. */
@@ -427,14 +429,15 @@ static void ends(const struct plan *plan, struct work *work)
     struct size hidden = size_slot(s, SLOT_HIDDEN);
     struct size part = size_ceil_div(s, size_slot(s, SLOT_VOCAB), size_slot(s, SLOT_TP));
     struct size table = size_times(s, size_mul(s, part, hidden), 2);
-    state(work, "embedding_weights", DTYPE_BF16, table, size_slot(s, SLOT_STAGE_EMBEDDING),
-          NULL);
+    serve_state(work, "embedding_weights", DTYPE_BF16, table,
+                size_slot(s, SLOT_STAGE_EMBEDDING), NULL);
     struct size rows =
         size_ceil_div(s, size_slot(s, SLOT_VOCAB),
                       dims_over(s, plan_head_replicas(plan), size_slot(s, SLOT_TP)));
     if (!plan->model.tied_embeddings)
-        state(work, "head_weights", DTYPE_BF16, size_times(s, size_mul(s, rows, hidden), 2),
-              size_slot(s, SLOT_STAGE_HEAD), NULL);
+        serve_state(work, "head_weights", DTYPE_BF16,
+                    size_times(s, size_mul(s, rows, hidden), 2), size_slot(s, SLOT_STAGE_HEAD),
+                    NULL);
     struct size per_layer =
         size_times(s, layers_of(plan, s, ALL_LAYERS),
                    model_layer_norms(&plan->model) + (uint64_t)plan_embeds_layers(plan));
@@ -449,7 +452,8 @@ static void ends(const struct plan *plan, struct work *work)
                          size_times(s, size_slot(s, SLOT_STAGE_MTP),
                                     gated ? 1 + plan->model.residual_streams : 3));
     uint64_t vectors = plan->model.norm_bias ? 2 : 1;
-    state(work, "norm_weights", DTYPE_BF16, size_times(s, hidden, 2 * vectors), norms, NULL);
+    serve_state(work, "norm_weights", DTYPE_BF16, size_times(s, hidden, 2 * vectors), norms,
+                NULL);
 }
 
 /* The table of the layers' embeddings, on the device, with the projection to them and its norm,
@@ -462,11 +466,11 @@ static void layer_embeddings(const struct plan *plan, struct work *work, const s
     struct size first = size_slot(s, SLOT_STAGE_EMBEDDING);
     struct size projection = size_add(s, size_mul(s, dims_layer_columns(s, plan), hidden),
                                       size_slot(s, SLOT_LAYER_EMBEDDING));
-    state(work, "layer_embedding_table", DTYPE_BF16,
-          size_times(s, size_mul(s, dims_layer_rows(s, plan), all), 2), first,
-          "embed_tokens_per_layer");
-    state(work, "layer_embedding_projection", DTYPE_BF16, size_times(s, projection, 2), first,
-          "per_layer_model_projection");
+    serve_state(work, "layer_embedding_table", DTYPE_BF16,
+                size_times(s, size_mul(s, dims_layer_rows(s, plan), all), 2), first,
+                "embed_tokens_per_layer");
+    serve_state(work, "layer_embedding_projection", DTYPE_BF16, size_times(s, projection, 2),
+                first, "per_layer_model_projection");
     if (plan->stack.kind == STACK_VLLM)
         work_buffer(
             work, (struct buffer){.name = "layer_embedding_rows",
@@ -486,9 +490,9 @@ static void projection(const struct plan *plan, struct work *work)
     struct sizes *s = &work->sizes;
     struct size hidden = size_slot(s, SLOT_HIDDEN);
     if (plan_drafts_itself(plan))
-        state(work, "mtp_projection_weights", DTYPE_BF16,
-              size_times(s, size_mul(s, hidden, hidden), 4), size_slot(s, SLOT_STAGE_MTP),
-              "vLLM models/deepseek_mtp.py: eh_proj, whole on every rank, 16 bits");
+        serve_state(work, "mtp_projection_weights", DTYPE_BF16,
+                    size_times(s, size_mul(s, hidden, hidden), 4), size_slot(s, SLOT_STAGE_MTP),
+                    "vLLM models/deepseek_mtp.py: eh_proj, whole on every rank, 16 bits");
 }
 
 /* W_UK [heads, nope, kv rank] and W_UV [heads, kv rank, v], split from kv_b after loading. */
@@ -497,8 +501,9 @@ static void absorbed(const struct plan *plan, struct work *work, const struct di
     struct sizes *s = &work->sizes;
     struct size matrix = size_mul(s, d->width[COL_KV_RANK], d->width[COL_KV_UP]);
     struct size bytes = size_times(s, matrix, 2);
-    state(work, "absorbed_kv_b_copies", DTYPE_BF16, bytes, layers_of(plan, s, ATTENTION_LAYERS),
-          "vLLM v1/attention/backends/mla: W_UK_T and W_UV are kept beside kv_b_proj");
+    serve_state(work, "absorbed_kv_b_copies", DTYPE_BF16, bytes,
+                layers_of(plan, s, ATTENTION_LAYERS),
+                "vLLM v1/attention/backends/mla: W_UK_T and W_UV are kept beside kv_b_proj");
 }
 
 /* The scales that OpenAI's kernels read on Hopper, [2 I / 256, H / 32] and [H / 256, I / 32] of
@@ -513,8 +518,9 @@ static void swizzled_scales(const struct plan *plan, struct work *work, const st
     struct size up = size_mul(s, size_up(s, wide, 256), in),
                 down = size_mul(s, size_up(s, hidden, 256), back);
     struct size bytes = size_mul(s, size_add(s, up, down), size_slot(s, SLOT_LOCAL_EXPERTS));
-    state(work, "expert_scales_swizzled", DTYPE_INT8, bytes, layers_of(plan, s, MOE_LAYERS),
-          "quantization/mxfp4.py keeps the loaded scales; triton_kernels hopper_scale.py");
+    serve_state(
+        work, "expert_scales_swizzled", DTYPE_INT8, bytes, layers_of(plan, s, MOE_LAYERS),
+        "quantization/mxfp4.py keeps the loaded scales; triton_kernels hopper_scale.py");
 }
 
 /* [positions, rotary dimensions], cos and sin halves. Engines keep a table for each base and
