@@ -94,6 +94,15 @@ static uint64_t prefill_graphs(uint64_t chunk)
     return n;
 }
 
+/* Of some models images are taken on request alone (configs/model_config.py,
+ * mm_disabled_models), though the encoder is loaded (models/gemma3_mm.py). */
+static bool has_images(const struct plan *plan)
+{
+    const struct workload_encoder *w = &plan->workload.encoder;
+    bool told = w->requested || w->patches;
+    return plan->model.encoder.layers && (!plan->model.encoder.on_request || told);
+}
+
 /* By itself pieces on CUDA (model_executor/cuda_graph_config.py, default_prefill_backend),
  * where nothing of arg_groups/cuda_graph_hook.py, apply_cuda_graph_compatibility, speaks
  * against it: of models with an encoder those of configs/model_config.py,
@@ -104,7 +113,7 @@ enum graphs engine_sglang_prompt_graphs(const struct plan *plan)
     bool linear = model_mixers(model, MIXER_LINEAR) > 0;
     bool kimi = linear && model->linear.kind == LINEAR_KIMI_DELTA;
     bool gated = linear && model->linear.kind == LINEAR_GATED_DELTA_NET;
-    bool sees = model->encoder.layers && !gated && !plan_has_blocks(plan);
+    bool sees = has_images(plan) && !gated && !plan_has_blocks(plan);
     bool none = plan->stack.graphs == GRAPHS_NONE || plan->parallel.pp > 1 ||
                 plan->moe.overlap || plan->parallel.dcp > 1 || kimi || sees ||
                 model->attention.kind == ATTENTION_SHARED_KV ||
@@ -172,16 +181,20 @@ uint64_t engine_sglang_kept(const struct plan *plan)
     return reserved_mib(plan) * MIB;
 }
 
-/* Models with an encoder: 0.95, less for one heavier than 24 layers of 1,024; not where it is
- * left out, or runs elsewhere. */
+/* Images are taken unless the encoder is left out or runs elsewhere. */
+static bool takes_images(const struct plan *plan)
+{
+    return has_images(plan) && plan->workload.encoder.limit &&
+           plan->workload.role != DUTY_ANSWERS;
+}
+
+/* Models with an encoder: 0.95, less for one heavier than 24 layers of 1,024. */
 static double for_encoder(const struct plan *plan)
 {
     const struct encoder *e = &plan->model.encoder;
-    bool runs =
-        e->layers && plan->workload.encoder.limit && plan->workload.role != DUTY_ANSWERS;
     double weight = (double)e->layers * (double)e->hidden * (double)e->hidden;
     double factor = 1 - 0.1 * (weight / (24.0 * 1024 * 1024) - 1);
-    return runs ? 0.95 * fmin(fmax(factor, 0.8), 1.05) : 1;
+    return takes_images(plan) ? 0.95 * fmin(fmax(factor, 0.8), 1.05) : 1;
 }
 
 /* On AMD AITER attends, of latent attention with 16 or 128 heads of a rank

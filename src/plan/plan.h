@@ -82,6 +82,7 @@ struct encoder {
         embedding; /* parameters outside the layers before the projector: patches, positions */
     uint64_t projector; /* and of the projector, or of all of them */
     uint64_t audio;     /* parameters of an encoder of sounds beside it */
+    bool on_request;    /* SGLang takes images where it is told to alone (Gemma 3) */
 };
 
 /* A second embedding, of which every layer reads a part of its own (Gemma-4 E2B, E4B). */
@@ -268,6 +269,7 @@ struct workload_encoder {
     uint64_t patches; /* of a sequence, of all its images; 0: text alone */
     uint64_t item;   /* patches of the largest image or frame: attention stays within; 0: all */
     bool unprofiled; /* a profile run encodes none */
+    bool requested;  /* SGLang is told to take them: --enable-multimodal */
     uint64_t limit;  /* images of a prompt that an engine takes; 0: it leaves the encoder out */
     enum encoder_training train;
 };

@@ -312,8 +312,10 @@ static void encode(struct plan *plan)
                                            .merge = 4,
                                            .outputs = 2,
                                            .embedding = 1000,
-                                           .projector = 5000};
-    plan->workload.encoder.patches = 64;
+                                           .projector = 5000,
+                                           .on_request = true};
+    if (plan->workload.mode != MODE_DECODE)
+        plan->workload.encoder.patches = 64;
     plan->workload.encoder.item = 16;
     uint64_t length = plan->workload.sequence_length / 4;
     if (plan->workload.mode == MODE_TRAIN)

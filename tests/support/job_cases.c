@@ -1154,6 +1154,8 @@ const struct job_case job_cases[] = {
      "workload.speculation.branches=4 workload.speculation.method=model "
      "workload.speculation.model=llama-3.1-8b workload.speculation.vocab=128256",
      0},
+    {"sglang/images.sh", "cluster=h100",
+     "model.name=gemma-3-27b workload.encoder.requested=true parallel.tp=2", 0},
     {"sglang/one-device.sh", "cluster=h100",
      "parallel.tp=1 stack.graphs=none stack.experts=triton_oai workload.micro_batch=32 "
      "model.layers=12",

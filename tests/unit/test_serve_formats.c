@@ -16,6 +16,7 @@
 #include "sim/answer/predict.h"
 #include "support/plans.h"
 #include "support/served.h"
+#include "work/piece/encoder.h"
 #include "work/stack/stack.h"
 
 static uint64_t bytes_of(const char *text, const char *set, const char *buffer, size_t *notes)
@@ -140,6 +141,31 @@ static void encoders_take_from_the_fraction(void **state)
     arena_release(&arena);
 }
 
+/* Gemma 3 sees no images unless SGLang is told to, though the encoder is loaded: it has graphs
+ * of prompts, which models with images have not, and no part of the fraction is left out (27
+ * layers of 1,152: 0.95 x (1 - 0.1 x (27 x 1152^2 / (24 x 1024^2) - 1))). */
+static void images_on_request_take_nothing(void **state)
+{
+    (void)state;
+    static const char text[] = "model: gemma-3-27b\ncluster: h100-8x1\nstack: sglang\n"
+                               "parallel: {tp: 8}\n"
+                               "workload: {mode: decode, context_length: 8192}\n";
+    struct arena arena = {0};
+    struct plan plan;
+    plan_set(text, "model.encoder.layers=0", &arena, &plan);
+    double whole = engine_sglang_fraction(&plan);
+    plan_set(text, "", &arena, &plan);
+    assert_true(encoder_is_there(&plan));
+    assert_true(fabs(engine_sglang_fraction(&plan) - whole) < 1e-12);
+    assert_int_equal(engine_sglang_prompt_graphs(&plan), GRAPHS_PARTIAL);
+    plan_set(text, "stack.prompt_graphs=none", &arena, &plan);
+    whole = engine_sglang_fraction(&plan);
+    plan_set(text, "workload.encoder.requested=true", &arena, &plan);
+    assert_int_equal(engine_sglang_prompt_graphs(&plan), GRAPHS_NONE);
+    assert_true(fabs(engine_sglang_fraction(&plan) - whole * 0.909736328125) < 1e-9);
+    arena_release(&arena);
+}
+
 static void preferred_kernels_give_way(void **state)
 {
     (void)state;
@@ -182,6 +208,7 @@ int main(void)
         cmocka_unit_test(experts_of_four_bits_are_padded),
         cmocka_unit_test(printed_weights_of_four_bits_come_out),
         cmocka_unit_test(encoders_take_from_the_fraction),
+        cmocka_unit_test(images_on_request_take_nothing),
         cmocka_unit_test(preferred_kernels_give_way),
         cmocka_unit_test(dense_models_are_replicas),
     };

@@ -177,6 +177,7 @@ static void intern_vit(struct vision *v, struct encoder *e)
 static void llama4(struct vision *v, struct encoder *e)
 {
     read_patches(v, e, 14, 1, 2);
+    e->on_request = true;
     uint64_t patch = number(v, "patch_size", NULL, 14);
     uint64_t side = number(v, "image_size", NULL, 0) / (patch ? patch : 1);
     uint64_t in = number(v, "projector_input_dim", NULL, 4096);
@@ -281,6 +282,7 @@ static void siglip(struct vision *v, struct encoder *e)
     v->missing |= !is_within(v, "gemma3") || !head || !text_equal(head->text, "false");
     v->missing |= !tokens || patches < tokens || patches % tokens;
     e->merge = v->missing ? 1 : patches / tokens;
+    e->on_request = true; /* SGLang's mm_disabled_models, here and below */
     e->embedding =
         sum(linear(e->inputs, e->hidden, true), mul(patches, e->hidden), 2 * e->hidden);
     e->projector = sum(e->hidden, linear(e->hidden, v->text_hidden, false), 0);
@@ -414,6 +416,7 @@ static void step3(struct vision *v, struct encoder *e)
              out = number(v, "output_hidden_size", NULL, 4096);
     uint64_t side = number(v, "image_size", NULL, 728) / (patch ? patch : 1);
     read_patches(v, e, 14, 1, 4);
+    e->on_request = true;
     v->missing |= number_in(v, v->outer, "understand_projector_stride", NULL, 1) != 2;
     e->embedding =
         sum(linear(e->inputs, e->hidden, true), mul(mul(side, side) + 2, e->hidden), 0);

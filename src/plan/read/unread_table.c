@@ -378,6 +378,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.encoder.embedding", ENCODES),
     WHEN("model.encoder.projector", ENCODES),
     WHEN("model.encoder.audio", ENCODES),
+    WHEN("model.encoder.on_request", ENCODES, STACK(BIT(STACK_SGLANG)), INFERS),
     WHEN("model.moe.experts", HAS_EXPERTS),
     WHEN("model.moe.top_k", HAS_MOE),
     WHEN("model.moe.intermediate", HAS_EXPERTS),
@@ -591,6 +592,8 @@ const struct unread_row unread_rows[] = {
     WHEN("workload.encoder.item", ENCODES, SEES),
     WHEN("workload.encoder.item", ENCODES, ENGINE, INFERS),
     WHEN("workload.encoder.unprofiled", ENCODES, STACK(BIT(STACK_VLLM)), INFERS),
+    WHEN("workload.encoder.requested", ENCODES, ON("model.encoder.on_request"),
+         STACK(BIT(STACK_SGLANG)), INFERS),
     WHEN("workload.encoder.limit", ENCODES, ENGINE, INFERS),
     WHEN("workload.encoder.train", ENCODES, TRAINS),
 

@@ -312,6 +312,10 @@ const struct field schema_table[] = {
     COUNT("model.encoder.audio", model.encoder.audio, 0, 1e12, "0",
           "parameters of an audio encoder beside it and of its projector, whole on every rank; "
           "what it computes is not counted"),
+    BOOL(
+        "model.encoder.on_request", model.encoder.on_request, "false",
+        "SGLang takes images, and a part of its default fraction for them, where it is told to "
+        "alone (Gemma 3)"),
 
     /* ---- model.moe ---- */
 
@@ -736,6 +740,8 @@ const struct field schema_table[] = {
           "patches of the largest image or frame, which attention stays within; 0: all"),
     BOOL("workload.encoder.unprofiled", workload.encoder.unprofiled, "false",
          "vllm: the profile run encodes no images (--skip-mm-profiling)"),
+    BOOL("workload.encoder.requested", workload.encoder.requested, "false",
+         "sglang: images are taken of models that it serves without (--enable-multimodal)"),
     COUNT("workload.encoder.limit", workload.encoder.limit, 0, 1e6, "999",
           "engines: images of a prompt at most (--limit-mm-per-prompt), as many of which the "
           "profile run encodes for every sequence; 0: text alone, the encoder is left out"),

@@ -446,16 +446,6 @@ static enum status set_adapters(struct job *job)
     return STATUS_OK;
 }
 
-static enum status set_encoder(struct job *job)
-{
-    static const char flag[] = "language-model-only";
-    bool text = false;
-    TRY(job_switch(job, flag, &text));
-    if (text)
-        job_set_count(job, "workload.encoder.limit", 0, flag);
-    return STATUS_OK;
-}
-
 static enum status sglang_finish(struct job *job)
 {
     serving_warn_environment(job);
@@ -491,7 +481,7 @@ static enum status sglang_finish(struct job *job)
     TRY(serving_set_formats(job, false));
     TRY(sglang_set_sparse_cache(job));
     TRY(set_draft(job));
-    TRY(set_encoder(job));
+    TRY(sglang_set_encoder(job));
     TRY(serving_set_context(job, "context-length"));
     TRY(serving_limit_context(job, "context-length", "json-model-override-args",
                               "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"));
@@ -571,8 +561,7 @@ static enum status sglang_write(struct job_writer *writer)
     sglang_write_states(writer);
     serving_write_offload(writer);
     sglang_write_away(writer);
-    if (!plan->workload.encoder.limit)
-        writer_flag(writer, "language-model-only", NULL);
+    sglang_write_encoder(writer);
     serving_write_formats(writer);
     return STATUS_OK;
 }
