@@ -8,11 +8,10 @@
 /* Layers are recurrent unless their name, or without names their place, says attention. */
 static enum layer_type attends(const struct node *config, uint64_t i)
 {
-    uint64_t every = import_count(config, "full_attention_interval", 4);
     if (import_value(config, "layer_types", NODE_SEQUENCE))
         return import_item_is(config, "layer_types", i, "linear_attention") ? LAYER_LINEAR
                                                                             : LAYER_FULL;
-    return every && (i + 1) % every == 0 ? LAYER_FULL : LAYER_LINEAR;
+    return import_interval(config, i);
 }
 
 static enum layer_type chooses(const struct node *config, uint64_t i)

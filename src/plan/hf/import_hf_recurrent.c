@@ -14,7 +14,7 @@ static bool is_off(const struct node *config, const char *key)
     return value && text_equal(value->text, "false");
 }
 
-static enum layer_type interval(const struct node *config, uint64_t i)
+enum layer_type import_interval(const struct node *config, uint64_t i)
 {
     uint64_t every = import_count(config, "full_attention_interval", 4);
     return every && (i + 1) % every == 0 ? LAYER_FULL : LAYER_LINEAR;
@@ -26,7 +26,7 @@ enum status import_finish_qwen3_next(const struct node *config, struct model *mo
     TRY(import_finish_interleaved(config, model, err));
     if (!model->moe.experts)
         model->dense_layers = model->layers;
-    return import_layers(config, model, interval, err);
+    return import_layers(config, model, import_interval, err);
 }
 
 /* The gates' rank is a head's size (vLLM models/alice_ai.py, _make_kimi_kda_config). */

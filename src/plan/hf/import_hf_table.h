@@ -168,6 +168,8 @@ enum status import_finish_gemma2(const struct node *config, struct model *model,
                                  struct err *err);
 enum status import_finish_gemma3(const struct node *config, struct model *model,
                                  struct err *err);
+/* Recurrent but for every full_attention_interval-th layer. */
+enum layer_type import_interval(const struct node *config, uint64_t i);
 enum status import_finish_qwen3_next(const struct node *config, struct model *model,
                                      struct err *err);
 enum status import_finish_glm5_next(const struct node *config, struct model *model,
