@@ -7,16 +7,6 @@
 #include "plan/job/reader.h"
 #include "plan/read/catalog.h"
 
-/* A plan or a job that is not there, whatever its name begins with. */
-static bool names_a_file(const char *name)
-{
-    static const char *const ends[] = {".yaml", ".yml", ".json", ".toml", ".sh", ".py"};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (text_ends(name, ends[i]))
-            return true;
-    return false;
-}
-
 const char *model_alone(const char *name, struct arena *arena)
 {
     char *path;
@@ -26,7 +16,7 @@ const char *model_alone(const char *name, struct arena *arena)
     if (access(name, F_OK) == 0)
         return NULL;
     bool known = catalog_has(CATALOG_MODEL, name, arena, &path) ||
-                 (!names_a_file(name) && model_name_from(NAMES_HUB, name, arena));
+                 model_name_from(NAMES_HUB, name, arena);
     return known ? name : NULL;
 }
 

@@ -483,8 +483,20 @@ static const char *lower_base(const char *name, struct arena *arena)
     return lower;
 }
 
+/* A file of a plan, a model or a job, whatever its name begins with. */
+static bool names_a_file(const char *name)
+{
+    static const char *const ends[] = {".yaml", ".yml", ".json", ".toml", ".sh", ".py"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (text_ends(name, ends[i]))
+            return true;
+    return false;
+}
+
 const char *model_name_from(enum model_catalog catalog, const char *name, struct arena *arena)
 {
+    if (catalog == NAMES_HUB && names_a_file(name))
+        return NULL;
     const char *best = NULL;
     size_t longest = 0;
     const char *wanted = catalog == NAMES_HUB ? lower_base(name, arena) : name;
