@@ -354,10 +354,12 @@ static void say_splits(const struct runs *r, const struct owner *owner, const ch
         if (a.n[row])
             runs[n_runs++] = row;
     bootstrap(&a, runs, n_runs, ends);
+    const char *own_runs = least == most
+                               ? arena_printf(table->arena, "%zu", least)
+                               : arena_printf(table->arena, "%zu to %zu", least, most);
     say_line(table,
-             arena_printf(table->arena,
-                          "| %s | %zu | %zu to %zu | %.1f | %.1f | %.1f to %.1f |\n",
-                          owner->name, n, least, most, median_of(a.before, a.n, runs, n_runs),
+             arena_printf(table->arena, "| %s | %zu | %s | %.1f | %.1f | %.1f to %.1f |\n",
+                          owner->name, n, own_runs, median_of(a.before, a.n, runs, n_runs),
                           median_of(a.after, a.n, runs, n_runs), ends[0], ends[1]));
 }
 
