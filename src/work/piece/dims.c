@@ -459,7 +459,7 @@ static void fill_widths(struct dims *d)
     w[COL_OUTPUTS] = model->labels ? size_slot(z, SLOT_LABELS) : w[COL_VOCAB];
 }
 
-static uint64_t facts_of(const struct plan *plan)
+static fact_set facts_of(const struct plan *plan)
 {
     const struct attention *a = &plan->model.attention;
     const struct model_moe *moe = &plan->model.moe;
@@ -469,7 +469,7 @@ static uint64_t facts_of(const struct plan *plan)
          own_norm = model_has_network_norm(&plan->model);
     const struct {
         bool holds;
-        uint64_t fact;
+        fact_set fact;
     } facts[] = {
         {a->kind == ATTENTION_MLA, FACT_MLA},
         {a->kind == ATTENTION_GQA, FACT_GQA},
@@ -521,7 +521,7 @@ static uint64_t facts_of(const struct plan *plan)
         {recipe_format(plan) != DTYPE_NONE && plan->precision.recipe == RECIPE_FP8_DELAYED,
          FACT_DELAYED},
     };
-    uint64_t held = 0;
+    fact_set held = 0;
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         held |= facts[i].holds ? facts[i].fact : 0;
     return held;
@@ -536,11 +536,11 @@ unsigned in_ffn(enum ffn ffn)
 
 void dims_mixer(struct dims *d, enum mixer mixer)
 {
-    const uint64_t index = FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS | FACT_CSA | FACT_HCA |
+    const fact_set index = FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS | FACT_CSA | FACT_HCA |
                            FACT_BLOCKS | FACT_INDEX_POOL;
-    const uint64_t own = FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS |
+    const fact_set own = FACT_INDEX | FACT_SPARSE | FACT_INDEX_KEYS |
                          (model_index_pool(&d->plan->model) > 1 ? FACT_INDEX_POOL : 0);
-    const uint64_t chosen[MIXER_COUNT] = {[MIXER_FULL] = own,
+    const fact_set chosen[MIXER_COUNT] = {[MIXER_FULL] = own,
                                           [MIXER_REUSE] = FACT_SPARSE,
                                           [MIXER_CSA] = FACT_INDEX | FACT_SPARSE,
                                           [MIXER_BLOCKS] = own | FACT_BLOCKS};

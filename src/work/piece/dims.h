@@ -105,8 +105,9 @@ enum col {
     COL_KINDS
 };
 
-/* What must hold for a row of a table to apply (all of its bits). */
-#define FACT(bit) (UINT64_C(1) << (bit))
+/* What must hold for a row of a table to apply (all of its bits): a set of up to 128 facts. */
+__extension__ typedef unsigned __int128 fact_set;
+#define FACT(bit) ((fact_set)1 << (bit))
 #define FACT_MLA FACT(0)
 #define FACT_GQA FACT(1)
 #define FACT_Q_LOW_RANK FACT(2)
@@ -202,7 +203,7 @@ struct dims {
     const struct plan *plan;
     struct sizes *z;
     struct letters letters;
-    uint64_t facts;         /* FACT_MLA, ... that hold for this plan */
+    fact_set facts;         /* FACT_MLA, ... that hold for this plan */
     enum mixer mixer;       /* at hand: its widths and facts stand here */
     unsigned mix;           /* MIX_... of it */
     bool kinds[KIND_COUNT]; /* of layers that the model has */

@@ -18,7 +18,7 @@ static const struct target {
     unsigned mixers; /* MIX_... that call it so; 0: all */
     enum col also;   /* a second width of what it adds to; COL_ONE: none */
     bool stacked;    /* a parameter of all experts, no linear layer */
-    uint64_t when;   /* FACT_... that must hold */
+    fact_set when;   /* FACT_... that must hold */
 } targets[] = {
     {"q_proj", "qkv", COL_Q_GATED, .usual = true},
     {"q_proj", "q", COL_Q, .usual = true},

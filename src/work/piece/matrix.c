@@ -112,7 +112,7 @@ size_t matrix_pieces(const struct layer_matrix *matrix, const struct dims *dims,
 {
     static const struct {
         enum col whole, piece;
-        uint64_t when, unless;
+        fact_set when, unless;
     } rows[] = {{COL_UP_OUT, COL_Q, 0, 0},
                 {COL_UP_OUT, COL_CONTEXT, FACT_OUTPUT_GATE, 0},
                 {COL_UP_OUT, COL_K, 0, FACT_Q_ALONE},

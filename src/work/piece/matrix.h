@@ -9,7 +9,7 @@
 struct layer_matrix {
     const char *name;
     unsigned segments;
-    uint64_t when;
+    fact_set when;
     enum module op; /* that multiplies it */
     enum row rows;
     enum col in, out;

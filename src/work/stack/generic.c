@@ -50,7 +50,7 @@ static const struct tensor {
     unsigned networks, mixers; /* IN_..., MIX_... */
     enum width width;
     enum keep keep;
-    uint64_t when; /* FACT_... */
+    fact_set when; /* FACT_... */
 } tensors[] = {
     {"layer_input", CATEGORY_CHECKPOINT, IN_ALL, MIX_ALL, WIDTH_STREAMS, KEEP_ALWAYS, 0},
     {"attention_norm_out", CATEGORY_ACTIVATION, IN_ALL, MIX_ANY, WIDTH_HIDDEN, KEEP_NONE, 0},

@@ -498,7 +498,7 @@ static uint16_t latents_of_all(struct step *s, uint16_t normed)
     if (!plan_is_engine(s->plan) || !(s->d.facts & FACT_MLA || ranks))
         return normed;
     uint16_t all = step_gathered(s, "attention_in", normed);
-    s->d.facts &= ~(uint64_t)FACT_GATHER;
+    s->d.facts &= ~FACT_GATHER;
     s->d.rows[ROW_LOCAL] = s->d.rows[ROW_FULL];
     return all;
 }

@@ -52,7 +52,7 @@ uint16_t step_prompt_in(struct step *s, uint16_t x)
                          s->l.work->buffers[own].bytes);
     else
         step_taken(s, "take_prompt_part", x, own);
-    s->d.facts &= ~(uint64_t)FACT_GATHER;
+    s->d.facts &= ~FACT_GATHER;
     s->d.rows[ROW_LOCAL] = s->d.rows[ROW_FULL] = s->d.rows[ROW_NETWORK] = rows;
     return own;
 }

@@ -64,7 +64,7 @@ struct train_tensor {
     const char *name;
     enum category category;
     unsigned segments; /* IN_... */
-    uint64_t when;     /* bits above */
+    fact_set when;     /* bits above */
     enum row rows;
     enum col width;
     enum dtype dtype; /* DTYPE_NONE: precision.activations */

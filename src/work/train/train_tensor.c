@@ -298,8 +298,8 @@ static bool applies(const struct train *t, const struct train_tensor *tensor,
                     enum layer_kind kind)
 {
     const struct dims *d = &t->mixer[kind_mixer(kind)];
-    const uint64_t mask = FACTS_OF_MIXER;
-    uint64_t facts = (t->d.facts & ~mask) | (d->facts & mask);
+    const fact_set mask = FACTS_OF_MIXER;
+    fact_set facts = (t->d.facts & ~mask) | (d->facts & mask);
     return tensor->segments & in_ffn(kind_ffn(kind)) &&
            !size_is_zero(t->z, t->d.rows[tensor->rows]) &&
            (tensor->when & facts) == tensor->when &&
