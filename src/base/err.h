@@ -40,18 +40,18 @@ struct err {
 
 /* Records an error without a place; returns status. Keeps an earlier error. */
 enum status err_set(struct err *err, enum status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((cold, format(printf, 3, 4)));
 
 /* Records an error at a place; returns status. Keeps an earlier error. */
 enum status err_at(struct err *err, enum status status, struct mark mark, const char *format,
-                   ...) __attribute__((format(printf, 4, 5)));
+                   ...) __attribute__((cold, format(printf, 4, 5)));
 
 /* Adds the hint to the error just recorded; returns its status, to be the value of a return. */
 enum status err_hint(struct err *err, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+    __attribute__((cold, format(printf, 2, 3)));
 
 /* Gives the error just recorded a place, unless it has one; returns its status. */
-enum status err_place(struct err *err, struct mark mark);
+enum status err_place(struct err *err, struct mark mark) __attribute__((cold));
 
 /* Ready for reuse. */
 void err_clear(struct err *err);
@@ -64,7 +64,7 @@ void err_print(const struct err *err, FILE *out);
 #define TRY(call)                                                                              \
     do {                                                                                       \
         enum status try_status_ = (call);                                                      \
-        if (try_status_ != STATUS_OK)                                                          \
+        if (__builtin_expect(try_status_ != STATUS_OK, 0))                                     \
             return try_status_;                                                                \
     } while (0)
 
