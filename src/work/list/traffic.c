@@ -4,38 +4,34 @@
 
 #include "work/list/letters.h"
 
-enum { NAMED = 5 };
-
-/* Roles that a row does not name are touched as `rest` says. */
+/* How an operand is touched; UNNAMED: as the row's `rest` says. */
 struct part {
-    uint8_t role, read, written;
+    uint8_t read, written;
 };
+
+enum { UNNAMED = 0, NAMED = 1 }; /* NAMED + TRAFFIC_..., so that what a row leaves out is 0 */
 
 struct row {
     uint8_t rest;
-    struct part parts[NAMED + 1];
+    struct part parts[ROLE_COUNT];
 };
 
 #define PART(role, read, written)                                                              \
-    {                                                                                          \
-        ROLE_##role, TRAFFIC_##read, TRAFFIC_##written                                         \
-    }
-#define END                                                                                    \
-    {                                                                                          \
-        ROLE_COUNT, 0, 0                                                                       \
-    }
+    [ROLE_##role] = {NAMED + TRAFFIC_##read, NAMED + TRAFFIC_##written}
 #define ROW(rest, ...)                                                                         \
     {                                                                                          \
         TRAFFIC_##rest,                                                                        \
         {                                                                                      \
-            __VA_ARGS__, END                                                                   \
+            __VA_ARGS__                                                                        \
         }                                                                                      \
     }
 #define ALONE(rest)                                                                            \
     {                                                                                          \
         TRAFFIC_##rest,                                                                        \
         {                                                                                      \
-            END                                                                                \
+            {                                                                                  \
+                0                                                                              \
+            }                                                                                  \
         }                                                                                      \
     }
 
@@ -111,11 +107,9 @@ static const struct row rows[KERNEL_COUNT] = {
 
 enum traffic traffic_of(enum kernel kernel, enum role role, bool written)
 {
-    const struct row *row = &rows[kernel];
-    for (unsigned i = 0; i < NAMED && row->parts[i].role != ROLE_COUNT; i++)
-        if (row->parts[i].role == role)
-            return (enum traffic)(written ? row->parts[i].written : row->parts[i].read);
-    return (enum traffic)row->rest;
+    const struct part part = rows[kernel].parts[role];
+    unsigned named = written ? part.written : part.read;
+    return (enum traffic)(named == UNNAMED ? rows[kernel].rest : named - NAMED);
 }
 
 /* ---- bytes ---- */

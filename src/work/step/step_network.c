@@ -41,9 +41,11 @@ static bool is_payload(const struct work *work, const struct op *op)
 
 static bool reads(const struct layer *l, const struct op *op, uint16_t buffer)
 {
+    if (buffer == WORK_NONE)
+        return false;
     uint16_t weight = op_buffer(l->work, op, ROLE_WEIGHT);
     bool copy = weight != WORK_NONE && l->work->buffers[weight].of == buffer + 1;
-    return buffer != WORK_NONE && (copy || op_reads(l->work, op, buffer));
+    return copy || op_reads(l->work, op, buffer);
 }
 
 /* Whether an op only fetches an expert's matrices: the products read what it wrote. */

@@ -293,30 +293,44 @@ static void add_tensor(struct train *t, const struct train_tensor *tensor, enum 
     latest(t)->some = saved && (kept ? plan_recomputes_together(t->plan) > 1 : t->some);
 }
 
-/* Whether a layer of this kind, which the stage holds, has a row of a table. */
-static bool applies(const struct train *t, const struct train_tensor *tensor,
-                    enum layer_kind kind)
+/* A kind of layer that the stage holds, and what the rows of a table ask of it. */
+struct asked {
+    enum layer_kind kind;
+    unsigned segments, mix; /* IN_..., MIX_... */
+    fact_set facts;
+};
+
+static unsigned ask_kinds(const struct train *t, unsigned mixers,
+                          struct asked asked[KIND_COUNT])
 {
-    const struct dims *d = &t->mixer[kind_mixer(kind)];
     const fact_set mask = FACTS_OF_MIXER;
-    fact_set facts = (t->d.facts & ~mask) | (d->facts & mask);
-    return tensor->segments & in_ffn(kind_ffn(kind)) &&
-           !size_is_zero(t->z, t->d.rows[tensor->rows]) &&
-           (tensor->when & facts) == tensor->when &&
-           (!tensor->mixers || tensor->mixers & d->mix);
+    unsigned n = 0;
+    for (unsigned k = 0; k < KIND_COUNT; k++) {
+        enum layer_kind kind = (enum layer_kind)k;
+        const struct dims *d = &t->mixer[kind_mixer(kind)];
+        if (t->kinds[k] && d->mix & mixers)
+            asked[n++] = (struct asked){kind, in_ffn(kind_ffn(kind)), d->mix,
+                                        (t->d.facts & ~mask) | (d->facts & mask)};
+    }
+    return n;
+}
+
+static bool applies(const struct train_tensor *tensor, const struct asked *to)
+{
+    return tensor->segments & to->segments && (tensor->when & to->facts) == tensor->when &&
+           (!tensor->mixers || tensor->mixers & to->mix);
 }
 
 void train_mixer(struct train *t, unsigned mixers, const struct train_tensor *tensors, size_t n)
 {
-    enum layer_kind kinds[KIND_COUNT];
-    unsigned n_kinds = 0;
-    for (unsigned k = 0; k < KIND_COUNT; k++)
-        if (t->kinds[k] && t->mixer[kind_mixer((enum layer_kind)k)].mix & mixers)
-            kinds[n_kinds++] = (enum layer_kind)k;
-    for (size_t i = 0; i < n; i++)
-        for (unsigned k = 0; k < n_kinds; k++)
-            if (applies(t, &tensors[i], kinds[k]))
-                add_tensor(t, &tensors[i], segment_of_kind(kinds[k]));
+    struct asked asked[KIND_COUNT];
+    unsigned n_kinds = ask_kinds(t, mixers, asked);
+    for (size_t i = 0; i < n; i++) {
+        bool empty = size_is_zero(t->z, t->d.rows[tensors[i].rows]);
+        for (unsigned k = 0; k < n_kinds && !empty; k++)
+            if (applies(&tensors[i], &asked[k]))
+                add_tensor(t, &tensors[i], segment_of_kind(asked[k].kind));
+    }
 }
 
 void train_tensors(struct train *t, const struct train_tensor *tensors, size_t n)
