@@ -46,11 +46,26 @@ static const char *near_to(const char *name, struct arena *arena)
     return text_nearest(name, n, item_at, items);
 }
 
+/* Whether a text may be meant as a model's name, of a hub or not: no file in folders, none with
+ * an ending in letters. */
+static bool may_be_name(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+    const char *slash = strchr(name, '/'), *dot = strrchr(name, '.');
+    bool folders = slash && (slash == name || strchr(slash + 1, '/'));
+    bool ends = dot && strspn(dot + 1, letters) == strlen(dot + 1);
+    return *name && !folders && !ends;
+}
+
 enum status model_alone_hint(const char *name, struct arena *arena, struct err *err)
 {
     const char *near = near_to(name, arena);
-    return near ? err_hint(err, "a plan, a job, or a model's name: did you mean '%s'?", near)
-                : STATUS_INPUT;
+    if (near)
+        return err_hint(err, "a plan, a job, or a model's name: did you mean '%s'?", near);
+    if (!may_be_name(name))
+        return STATUS_INPUT;
+    return err_hint(err, "a plan, a job, or a model's name; moeplan list models has those that "
+                         "are known, of another give its config.json");
 }
 
 enum status job_unknown_model(struct job *job, struct mark mark, const char *name)

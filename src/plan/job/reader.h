@@ -378,7 +378,8 @@ bool model_alone_is(const struct node *root);
 /* STATUS_INPUT at the mark for a name that is none, with the nearest that is. */
 enum status job_unknown_model(struct job *job, struct mark mark, const char *name);
 
-/* Adds the nearest model to the error of a name that is neither a file nor a model. */
+/* Adds to the error of a name that is neither a file nor a model the nearest that is one, or
+ * where names stand. */
 enum status model_alone_hint(const char *name, struct arena *arena, struct err *err);
 
 /* ---- finding launches; see plan/launch ---- */
