@@ -136,10 +136,6 @@ bool evaluate_list(struct evaluator *evaluator, const struct plan *plan, uint64_
  * needs no rebuilding. */
 bool evaluate_is_slot(const char *key);
 
-/* Whether the plan obeys all rules; `same`: it is of the structure that was asked of last, of
- * which only what such numbers may break is looked at again. */
-bool evaluate_is_lawful(struct evaluator *evaluator, const struct plan *plan, bool same);
-
 /* The expected fullest rank of a plan's routing, sampled once for a routing and its tokens;
  * false when it cannot be sampled. What sim/step/time takes step_s from. `evaluated`: of the
  * plan that was evaluated last. */

@@ -1,8 +1,8 @@
 /* Which keys are mere numbers to a list, and the rules that plans of one structure may still
- * break; see evaluate.h. */
+ * break; see evaluate_parts.h. */
 #include "base/text.h"
 #include "plan/rule/rule.h"
-#include "sim/step/evaluate.h"
+#include "sim/step/evaluate_parts.h"
 
 /* Keys that no builder branches on. A key that is missing here costs a rebuild, no more. */
 static const char *const slot_keys[] = {

@@ -1,5 +1,5 @@
 /* See price.h. */
-#include "sim/time/price.h"
+#include "sim/time/price_parts.h"
 
 #include <math.h>
 
@@ -13,15 +13,6 @@
 #include "sim/time/step_time.h"
 #include "work/stack/stack.h"
 
-/* Chance that none of `drawn` of n is among m. */
-static double none_of(double n, double m, double drawn)
-{
-    double chance = 1;
-    for (double i = 0; i < drawn; i++)
-        chance *= fmax(n - m - i, 0) / (n - i);
-    return chance;
-}
-
 /* Chance that a token reaches one of n units that hold all experts, as many each. Where a
  * router chooses groups first, its experts are spread over them, and units are groups, or parts
  * of one: of 16 nodes a token of DeepSeek-V3 reaches 6.1, sampled 5.7, without groups it
@@ -30,12 +21,13 @@ static double reaches(const struct plan *plan, double n)
 {
     double E = (double)plan->model.moe.experts, K = (double)plan->model.moe.top_k,
            groups = (double)plan->model.moe.router.groups,
-           chosen = (double)plan->model.moe.router.top_groups, any = 1 - none_of(E, E / n, K);
+           chosen = (double)plan->model.moe.router.top_groups,
+           any = 1 - price_none_of(E, E / n, K);
     if (!(chosen > 0 && chosen < groups))
         return any;
     if (n <= groups)
-        return fmin(any, 1 - none_of(groups, groups / n, chosen));
-    return chosen / groups * (1 - none_of(E / groups, E / n, K / chosen));
+        return fmin(any, 1 - price_none_of(groups, groups / n, chosen));
+    return chosen / groups * (1 - price_none_of(E / groups, E / n, K / chosen));
 }
 
 /* Of the copies of a token for ranks of other nodes, the share that crosses the network where a
@@ -168,19 +160,6 @@ enum profile_item price_item(const struct op *op, const uint64_t *v)
 static double over(double amount, double rate)
 {
     return rate > 0 ? amount / rate : 0;
-}
-
-static double trips(const struct op *op, const uint64_t *v)
-{
-    return op->loop ? (double)v[op->trips.node] : 1;
-}
-
-/* An exchange in a loop waits for the link in every trip that sends: all, or all but the one in
- * which a hop's own chunk takes its place. */
-static double messages(const struct work *work, const struct op *op, const uint64_t *v)
-{
-    bool enters = op->kernel == KERNEL_HOP && op_buffer(work, op, ROLE_OWN) != WORK_NONE;
-    return trips(op, v) - (enters ? 1 : 0);
 }
 
 /* Rows of a group that has any, when rows fall evenly: g (1 - exp(-rows / g)) of g groups have.
@@ -316,7 +295,7 @@ static double product_s(const struct pricing *p, const struct work *work,
     const struct rates *r = &p->rates;
     double flop = times_done(p, op) * (double)v[op->flop.node], n = (double)v[op->n.node],
            depth = (double)v[op->k.node],
-           groups = trips(op, v) * fmax(1, (double)v[op->groups.node]);
+           groups = price_trips(op, v) * fmax(1, (double)v[op->groups.node]);
     double rows = n > 0 && depth > 0 ? flop / (2 * n * depth) : (double)v[op->rows.node];
     double each = rows_of_group(rows, groups), place = each;
     const struct constant *curve = k->efficiency.curve;
@@ -370,7 +349,7 @@ static struct price kernel_price(const struct pricing *p, const struct work *wor
     price.s = k->norm > 0 ? form_beside(price.compute_s, price.memory_s, k->norm)
                           : fmax(price.compute_s, price.memory_s);
     if (price.s > 0 && starts(p, op))
-        price.s += trips(op, v) * rate_at(&k->overhead, bytes);
+        price.s += price_trips(op, v) * rate_at(&k->overhead, bytes);
     if (k->folded)
         price.s = 0;
     return price;
@@ -388,99 +367,8 @@ static struct price offload_price(const struct pricing *p, enum profile_item ite
         rate = p->rates.host_memory_bytes_per_s;
     }
     double s = over(bytes, rate * rate_at(&k->bandwidth, bytes));
-    return (struct price){.s = s > 0 ? s + trips(op, v) * rate_at(&k->overhead, bytes) : 0};
-}
-
-/* An engine with tensor and expert parallelism over one set of ranks has all tokens on each of
- * them: what the list gathers is there, what it scatters is summed for all (engines.md 1.5; the
- * list is that of sequence parallelism, with the same rows of experts). Tables travel with the
- * rows that they are of. */
-static void as_engine(const struct pricing *p, const struct work *work, const struct op *op,
-                      struct comm_ask *ask)
-{
-    const struct parallel *parallel = &p->plan->parallel;
-    bool gathers = op->kernel == KERNEL_ALLGATHER || ask->item == PROFILE_ALL_GATHER;
-    uint16_t src = op_buffer(work, op, ROLE_SRC);
-    bool within = op->group == GROUP_DCP || op->group == GROUP_HEADS ||
-                  op->group == GROUP_PROMPT; /* attention: heads, and tokens of its own */
-    if (!plan_is_engine(p->plan) || within)
-        return;
-    if (gathers && work->buffers[src].category == CATEGORY_METADATA)
-        ask->messages = 0;
-    if (!plan_tokens_everywhere(p->plan) || parallel->ep * parallel->etp != parallel->tp ||
-        op->segment == SEGMENT_HEAD)
-        return;
-    *ask = (struct comm_ask){.item = PROFILE_ALL_REDUCE,
-                             .bytes = gathers ? 0 : 2 * ask->bytes,
-                             .messages = ask->messages};
-}
-
-/* Choices of a token that are no more distinct than independent ones reach so many nodes; of
- * groups those of the chosen ones. */
-static double least_once(const struct plan *plan, const struct comm_place *place)
-{
-    double K = (double)plan->model.moe.top_k, nodes = place->ranks / place->inside;
-    double E = (double)plan->model.moe.experts;
-    double rank = 1 - none_of(E, E / place->ranks, K), node = 1 - pow(1 - 1 / nodes, K);
-    double groups = (double)plan->model.moe.router.groups,
-           chosen = (double)plan->model.moe.router.top_groups;
-    if (groups >= nodes && chosen > 0 && chosen < groups) {
-        double kept = 1 - none_of(groups, groups / nodes, chosen);
-        node = fmin(node, kept * (1 - pow(1 - 1 / chosen, K)));
-    }
-    return node / (rank * place->inside);
-}
-
-/* Rows that routing sends: as it was sampled, or no more than any sample. Of recorded routing
- * all may stay where it is. */
-static void as_routed(const struct pricing *p, struct comm_ask *ask)
-{
-    ask->part = p->links.told ? p->links.part : NULL;
-    ask->bytes *= p->carried;
-    if (!p->least)
-        return;
-    ask->uncrowded = true;
-    ask->once = ask->once > 0 ? least_once(p->plan, &p->place[GROUP_EP]) : 0;
-    if (p->plan->moe.routing.distribution == DISTRIBUTION_TRACE)
-        ask->bytes = 0;
-}
-
-bool price_is_routed(const struct op *op)
-{
-    return op->kernel == KERNEL_EXCHANGE && op->group == GROUP_EP;
-}
-
-static struct comm_ask ask_of(const struct pricing *p, enum profile_item item,
-                              const struct work *work, const struct op *op, const uint64_t *v)
-{
-    struct comm_ask ask = {
-        .item = item,
-        .to_all = op->kind == OP_EXCHANGE,
-        .once = op->kind == OP_EXCHANGE ? p->once : 0,
-        .bytes = fmax((double)v[op->bytes_sent.node], (double)v[op->bytes_received.node]),
-        .messages = messages(work, op, v),
-    };
-    if (price_is_routed(op))
-        as_routed(p, &ask);
-    as_engine(p, work, op, &ask);
-    return ask;
-}
-
-void price_levels(const struct pricing *p, const struct work *work, const struct op *op,
-                  const uint64_t *values, double bytes[PROFILE_LEVELS])
-{
-    struct comm_ask ask = ask_of(p, price_item(op, values), work, op, values);
-    comm_levels(&p->place[op->group], &ask, bytes);
-}
-
-static struct price link_price(const struct pricing *p, enum profile_item item,
-                               const struct work *work, const struct op *op, const uint64_t *v)
-{
-    struct comm_ask ask = ask_of(p, item, work, op, v);
-    struct price price = {0};
-    price.s = price.link_s =
-        comm_levels_s(&p->rates, &p->place[op->group], &ask, price.level_s);
-    return price;
+    return (struct price){.s = s > 0 ? s + price_trips(op, v) * rate_at(&k->overhead, bytes)
+                                     : 0};
 }
 
 /* ---- an engine's call for all experts of a rank ---- */
@@ -552,7 +440,7 @@ struct price price_of(const struct pricing *pricing, const struct work *work,
     if (is_of_call(pricing, op))
         return call_price(pricing, work, op, values);
     if (class == PROFILE_COLLECTIVE)
-        return link_price(pricing, item, work, op, values);
+        return price_link(pricing, item, work, op, values);
     if (class == PROFILE_PRODUCT || class == PROFILE_MEMORY)
         return kernel_price(pricing, work, item, op, values);
     if (class == PROFILE_OFFLOAD)
