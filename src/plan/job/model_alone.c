@@ -46,9 +46,19 @@ static const char *near_to(const char *name, struct arena *arena)
     return text_nearest(name, n, item_at, items);
 }
 
+/* Of a path the last part may be anything: a model's owner stands alone before its name. */
+static const char *why_not(const char *name, struct arena *arena)
+{
+    const char *slash = strchr(name, '/');
+    bool deep = slash && (slash == name || strchr(slash + 1, '/'));
+    return deep ? NULL : model_name_refused(name, arena);
+}
+
 enum status model_alone_hint(const char *name, struct arena *arena, struct err *err)
 {
-    const char *near = near_to(name, arena);
+    const char *near = near_to(name, arena), *why = why_not(name, arena);
+    if (why)
+        return err_hint(err, "as a model it is not among moeplan's: %s", why);
     return near ? err_hint(err, "a plan, a job, or a model's name: did you mean '%s'?", near)
                 : STATUS_INPUT;
 }
@@ -56,7 +66,10 @@ enum status model_alone_hint(const char *name, struct arena *arena, struct err *
 enum status job_unknown_model(struct job *job, struct mark mark, const char *name)
 {
     const char *near = model_name_near(name, job->arena);
+    const char *why = model_name_refused(name, job->arena);
     err_at(job->err, STATUS_INPUT, mark, "model '%s' is not among moeplan's", name);
+    if (why)
+        return err_hint(job->err, "%s: a model of your own may say something near it", why);
     return err_hint(job->err,
                     "%s%s%sname one, as in --set model=mixtral-8x7b, or the folder's "
                     "config.json",
