@@ -77,6 +77,7 @@ static void names_say_shape_and_format(void **state)
         {"Qwen/Qwen2.5-VL-7B-Instruct", "qwen2.5-vl-7b", DTYPE_BF16, 128000},
         {"zai-org/GLM-4.6V", "glm-4.5v", DTYPE_BF16, 131072},
         {"zai-org/GLM-5.3", "glm-5.2", DTYPE_FP8_BLOCK, 1048576},
+        {"deepseek-ai/DeepSeek-V4.1-Flash", "deepseek-v4.1-flash", DTYPE_MXFP4, 1048576},
         {"Qwen/Qwen3.8-Flash-Next-FP8", "qwen3.8-flash-next", DTYPE_FP8_BLOCK, 262144},
         {"zai-org/GLM-5.3-Flash", "glm-5.3-flash", DTYPE_FP8_BLOCK, 1048576},
         {"zai-org/GLM-5.3-Flash-BF16", "glm-5.3-flash", DTYPE_BF16, 1048576},

@@ -26,6 +26,8 @@ static const struct model_name {
      "deepseek-ai/DeepSeek-V4-Flash", "mxfp4"},
     {"deepseek-v4-pro", "deepseek-v4-pro", NULL, NULL, NULL, "deepseek-ai/DeepSeek-V4-Pro",
      "mxfp4"},
+    {"deepseek-v4.1-flash", "deepseek-v4.1-flash", NULL, NULL, NULL,
+     "deepseek-ai/DeepSeek-V4.1-Flash", "mxfp4"},
     {"deepseek-r1", "deepseek-r1", NULL, NULL, NULL, "deepseek-ai/DeepSeek-R1", "fp8_block"},
     {"deepseek-v2", "deepseek-v2", "deepseek2-236b", "deepseek_v3 236B", "deepseek_v2",
      "deepseek-ai/DeepSeek-V2", NULL},
