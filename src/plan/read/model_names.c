@@ -26,6 +26,8 @@ static const struct model_name {
      "deepseek-ai/DeepSeek-V4-Flash", "mxfp4"},
     {"deepseek-v4-pro", "deepseek-v4-pro", NULL, NULL, NULL, "deepseek-ai/DeepSeek-V4-Pro",
      "mxfp4"},
+    {"deepseek-v4-flash-vision-exp", "deepseek-v4-flash-vision-exp", NULL, NULL, NULL,
+     "deepseek-ai/DeepSeek-V4-Flash-Vision-Exp", "mxfp4"},
     {"deepseek-v4.1-flash", "deepseek-v4.1-flash", NULL, NULL, NULL,
      "deepseek-ai/DeepSeek-V4.1-Flash", "mxfp4"},
     {"deepseek-r1", "deepseek-r1", NULL, NULL, NULL, "deepseek-ai/DeepSeek-R1", "fp8_block"},
@@ -142,6 +144,8 @@ static const struct model_name {
     {"qwen3.5-27b", "qwen3.5-27b", NULL, "qwen3_5 27B", NULL, "Qwen/Qwen3.5-27B", NULL},
     {"qwen3.5-27b", "qwen3.6-27b", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"qwen3.5-27b", "qwen3.8-27b", NULL, NULL, NULL, NULL, NULL},
+    {"qwen3.8-2.4t-a95b", "qwen3.8-2.4t-a95b", NULL, NULL, NULL, "Qwen/Qwen3.8-2.4T-A95B",
+     NULL},
     {"qwen3.8-flash-next", "qwen3.8-flash-next", NULL, NULL, NULL, "Qwen/Qwen3.8-Flash-Next",
      NULL},
     {"gemma-3-27b", "gemma-3-27b", "gemma3-27b", NULL, NULL, "google/gemma-3-27b-it", NULL},
