@@ -364,6 +364,20 @@ static void add_beside(const struct plan *plan, const struct slots *slots,
     out->n += out->rings;
 }
 
+/* Keys that layers with another one's choice do not have, where one group holds all layers:
+ * each has its own row (vLLM v1/kv_cache_interface.py, UniformTypeKVCacheSpecs; SGLang pull
+ * request 30531, of August 2026; TensorRT-LLM 16558). */
+static uint64_t keys_of_reuse(const struct plan *plan, const struct slots *slots,
+                              uint64_t tokens)
+{
+    uint64_t layers = 0;
+    bool overflow = false;
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (kind_mixer((enum layer_kind)k) == MIXER_REUSE)
+            layers += slots->value[slot_kind_layers((enum layer_kind)k)];
+    return checked_mul3(layers, tokens, cache_index_token(plan), &overflow);
+}
+
 void cache_groups_of(const struct plan *plan, const struct slots *slots,
                      struct cache_groups *out)
 {
@@ -412,6 +426,8 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
         out->block_bytes =
             bytes_of_all(plan, each, out->block_tokens,
                          joined || !count[MIXER_FULL] ? 1 : engine_window_ratio(plan));
+    if (out->n == 1)
+        out->block_bytes -= keys_of_reuse(plan, slots, out->block_tokens);
     out->block_bytes =
         checked_add(out->block_bytes, choice_bytes(plan, slots, out->block_tokens), &overflow);
     out->block_bytes =
