@@ -37,6 +37,13 @@ bool mixer_borrows(enum mixer mixer)
     return mixer_owner(mixer) != mixer;
 }
 
+enum mixer mixer_source(enum mixer mixer)
+{
+    return mixer == MIXER_CSA_REUSE                                ? MIXER_CSA
+           : mixer == MIXER_TSA_CHOOSE || mixer == MIXER_TSA_REUSE ? MIXER_TSA
+                                                                   : mixer;
+}
+
 bool mixer_has(enum mixer mixer, enum mixer part)
 {
     bool both = mixer == MIXER_BOTH && (part == MIXER_FULL || part == MIXER_LINEAR);
@@ -85,14 +92,23 @@ bool model_has_parts(const struct model *model)
 
 static enum mixer mixer_of(enum layer_type type)
 {
-    static const enum mixer mixers[LAYER_TYPES] = {
-        [LAYER_FULL] = MIXER_FULL,     [LAYER_WINDOW] = MIXER_WINDOW,
-        [LAYER_CHUNK] = MIXER_CHUNK,   [LAYER_LINEAR] = MIXER_LINEAR,
-        [LAYER_REUSE] = MIXER_REUSE,   [LAYER_CSA] = MIXER_CSA,
-        [LAYER_HCA] = MIXER_HCA,       [LAYER_BLOCKS] = MIXER_BLOCKS,
-        [LAYER_BORROW] = MIXER_BORROW, [LAYER_WINDOW_BORROW] = MIXER_WINDOW_BORROW,
-        [LAYER_BOTH] = MIXER_BOTH,     [LAYER_DENSE] = MIXER_NONE,
-        [LAYER_MOE] = MIXER_NONE};
+    static const enum mixer mixers[LAYER_TYPES] = {[LAYER_FULL] = MIXER_FULL,
+                                                   [LAYER_WINDOW] = MIXER_WINDOW,
+                                                   [LAYER_CHUNK] = MIXER_CHUNK,
+                                                   [LAYER_LINEAR] = MIXER_LINEAR,
+                                                   [LAYER_REUSE] = MIXER_REUSE,
+                                                   [LAYER_CSA] = MIXER_CSA,
+                                                   [LAYER_HCA] = MIXER_HCA,
+                                                   [LAYER_CSA_REUSE] = MIXER_CSA_REUSE,
+                                                   [LAYER_TSA] = MIXER_TSA,
+                                                   [LAYER_TSA_CHOOSE] = MIXER_TSA_CHOOSE,
+                                                   [LAYER_TSA_REUSE] = MIXER_TSA_REUSE,
+                                                   [LAYER_BLOCKS] = MIXER_BLOCKS,
+                                                   [LAYER_BORROW] = MIXER_BORROW,
+                                                   [LAYER_WINDOW_BORROW] = MIXER_WINDOW_BORROW,
+                                                   [LAYER_BOTH] = MIXER_BOTH,
+                                                   [LAYER_DENSE] = MIXER_NONE,
+                                                   [LAYER_MOE] = MIXER_NONE};
     return mixers[type];
 }
 
@@ -264,7 +280,8 @@ bool model_attends_by_groups(const struct model *model)
 bool model_has_indexer(const struct model *model, enum mixer mixer)
 {
     bool full = mixer == MIXER_FULL && model->attention.kind != ATTENTION_GQA;
-    return model->indexer.heads && (full || mixer == MIXER_CSA || mixer == MIXER_BLOCKS);
+    bool entries = mixer == MIXER_CSA || mixer == MIXER_TSA || mixer == MIXER_TSA_CHOOSE;
+    return model->indexer.heads && (full || entries || mixer == MIXER_BLOCKS);
 }
 
 uint64_t model_index_pool(const struct model *model)
@@ -366,7 +383,29 @@ bool plan_is_recurrent(const struct plan *plan)
 
 bool plan_has_csa(const struct plan *plan)
 {
-    return model_has_mixer(&plan->model, MIXER_CSA);
+    return model_has_mixer(&plan->model, MIXER_CSA) ||
+           model_has_mixer(&plan->model, MIXER_CSA_REUSE);
+}
+
+bool plan_has_tsa(const struct plan *plan)
+{
+    return model_has_mixer(&plan->model, MIXER_TSA) ||
+           model_has_mixer(&plan->model, MIXER_TSA_CHOOSE) ||
+           model_has_mixer(&plan->model, MIXER_TSA_REUSE);
+}
+
+bool plan_has_entries(const struct plan *plan)
+{
+    return plan_has_csa(plan) || plan_has_hca(plan) || plan_has_tsa(plan);
+}
+
+bool plan_reuses_entries(const struct plan *plan)
+{
+    for (unsigned m = 0; m < MIXER_COUNT; m++)
+        if (mixer_source((enum mixer)m) != (enum mixer)m &&
+            model_has_mixer(&plan->model, (enum mixer)m))
+            return true;
+    return false;
 }
 
 bool plan_has_hca(const struct plan *plan)
@@ -399,6 +438,12 @@ enum dtype plan_ngram_format(const struct plan *plan)
     enum dtype weights = plan->precision.weights, said = plan->model.ngram.format;
     bool eight = weights == DTYPE_FP8 || weights == DTYPE_FP8_BLOCK;
     return said != DTYPE_NONE ? said : eight ? DTYPE_FP8 : DTYPE_BF16;
+}
+
+enum dtype plan_ngram_projections(const struct plan *plan)
+{
+    enum dtype said = plan->model.ngram.projections;
+    return said != DTYPE_NONE ? said : DTYPE_BF16;
 }
 
 bool plan_borrows_or_embeds(const struct plan *plan)

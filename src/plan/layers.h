@@ -19,8 +19,12 @@ enum mixer {
     MIXER_REUSE,  /* full attention that reuses an indexer's choice */
     MIXER_CSA,    /* a window and chosen compressed entries */
     MIXER_HCA,    /* a window and all compressed entries */
-    MIXER_BLOCKS, /* blocks of keys that an indexer chooses */
-    MIXER_BORROW, /* full attention to keys and values of an earlier layer */
+    MIXER_CSA_REUSE,     /* a window and what an earlier layer chose of its entries */
+    MIXER_TSA,           /* a window and chosen entries of one token each */
+    MIXER_TSA_CHOOSE,    /* a window and a choice of an earlier layer's entries */
+    MIXER_TSA_REUSE,     /* a window and an earlier choice of these */
+    MIXER_BLOCKS,        /* blocks of keys that an indexer chooses */
+    MIXER_BORROW,        /* full attention to keys and values of an earlier layer */
     MIXER_WINDOW_BORROW, /* attention over a window likewise */
     MIXER_BOTH,          /* full attention and a recurrence of the same rows, added */
     MIXER_NONE,          /* the layer is a network alone */
@@ -52,6 +56,18 @@ enum ffn { FFN_DENSE, FFN_MOE, FFN_NONE, FFN_COUNT };
     X(HCA_DENSE, HCA, DENSE, "hca dense layer", "hca_dense")                                   \
     X(HCA_MOE, HCA, MOE, "hca moe layer", "hca_moe")                                           \
     X(HCA, HCA, NONE, "hca layer", "hca")                                                      \
+    X(CSA_REUSE_DENSE, CSA_REUSE, DENSE, "csa reuse dense layer", "csa_reuse_dense")           \
+    X(CSA_REUSE_MOE, CSA_REUSE, MOE, "csa reuse moe layer", "csa_reuse_moe")                   \
+    X(CSA_REUSE, CSA_REUSE, NONE, "csa reuse layer", "csa_reuse")                              \
+    X(TSA_DENSE, TSA, DENSE, "tsa dense layer", "tsa_dense")                                   \
+    X(TSA_MOE, TSA, MOE, "tsa moe layer", "tsa_moe")                                           \
+    X(TSA, TSA, NONE, "tsa layer", "tsa")                                                      \
+    X(TSA_CHOOSE_DENSE, TSA_CHOOSE, DENSE, "tsa choose dense layer", "tsa_choose_dense")       \
+    X(TSA_CHOOSE_MOE, TSA_CHOOSE, MOE, "tsa choose moe layer", "tsa_choose_moe")               \
+    X(TSA_CHOOSE, TSA_CHOOSE, NONE, "tsa choose layer", "tsa_choose")                          \
+    X(TSA_REUSE_DENSE, TSA_REUSE, DENSE, "tsa reuse dense layer", "tsa_reuse_dense")           \
+    X(TSA_REUSE_MOE, TSA_REUSE, MOE, "tsa reuse moe layer", "tsa_reuse_moe")                   \
+    X(TSA_REUSE, TSA_REUSE, NONE, "tsa reuse layer", "tsa_reuse")                              \
     X(BLOCKS_DENSE, BLOCKS, DENSE, "blocks dense layer", "blocks_dense")                       \
     X(BLOCKS_MOE, BLOCKS, MOE, "blocks moe layer", "blocks_moe")                               \
     X(BLOCKS, BLOCKS, NONE, "blocks layer", "blocks")                                          \
@@ -123,6 +139,9 @@ uint64_t model_layer_norms(const struct model *model);
  * and blocks, where the model has one. */
 bool model_has_indexer(const struct model *model, enum mixer mixer);
 
+/* The mixer whose entries layers of this one meet; itself: it makes them, or there are none. */
+enum mixer mixer_source(enum mixer mixer);
+
 /* Tokens of a key that an indexer of latents chooses by; 1: each has its own. */
 uint64_t model_index_pool(const struct model *model);
 
@@ -153,6 +172,10 @@ bool plan_is_recurrent(const struct plan *plan);
 bool plan_has_both(const struct plan *plan);
 bool plan_has_csa(const struct plan *plan);
 bool plan_has_hca(const struct plan *plan);
+bool plan_has_entries(const struct plan *plan); /* layers that meet those of any ratio */
+bool plan_has_tsa(const struct plan *plan);
+bool plan_reuses_entries(
+    const struct plan *plan); /* layers that read those of an earlier one */
 bool plan_has_blocks(const struct plan *plan);
 /* Whether layers read keys and values of earlier ones. */
 bool model_borrows(const struct model *model);
@@ -162,6 +185,7 @@ bool plan_embeds_layers(const struct plan *plan);
 bool plan_borrows_or_embeds(const struct plan *plan);
 /* The format of tables of n-grams. */
 enum dtype plan_ngram_format(const struct plan *plan);
+enum dtype plan_ngram_projections(const struct plan *plan);
 /* Width of the dense network of layers with this mixer. */
 uint64_t model_dense_width(const struct model *model, enum mixer mixer);
 /* Whether prediction modules are part of the run. */

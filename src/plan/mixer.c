@@ -81,21 +81,43 @@ static struct params_part count_mla(const struct model *model, bool *overflow)
 uint64_t mixer_ratio(const struct model *model, enum mixer mixer)
 {
     const struct attention *a = &model->attention;
-    return mixer == MIXER_CSA ? a->csa_ratio : mixer == MIXER_HCA ? a->hca_ratio : 0;
+    enum mixer source = mixer_source(mixer);
+    return source == MIXER_CSA   ? a->csa_ratio
+           : source == MIXER_HCA ? a->hca_ratio
+                                 : source == MIXER_TSA;
 }
 
-uint64_t mixer_overlap(enum mixer mixer)
+uint64_t mixer_overlap(const struct model *model, enum mixer mixer)
 {
-    return mixer == MIXER_CSA ? 2 : 1;
+    if (mixer_source(mixer) != mixer || !mixer_ratio(model, mixer))
+        return 0;
+    return mixer == MIXER_CSA && !model->attention.entry_keys ? 2 : 1;
+}
+
+uint64_t mixer_entry_parts(const struct model *model, enum mixer mixer, uint64_t size,
+                           bool *overflow)
+{
+    uint64_t gated = mixer_ratio(model, mixer) > 1 ? 2 : 1;
+    return checked_mul3(gated, mixer_overlap(model, mixer), size, overflow);
 }
 
 /* Of an entry of `size`: kv and gate [H, o size] each. */
 static uint64_t compressor_matrices(const struct model *model, enum mixer mixer, uint64_t size,
                                     bool *overflow)
 {
-    if (!mixer_ratio(model, mixer))
+    return checked_mul(mixer_entry_parts(model, mixer, size, overflow), model->hidden,
+                       overflow);
+}
+
+/* Of the gates of an entry's tokens by their places [ratio, o size], but where windows do not
+ * overlap and keys are made of entries (transformers deepseek_v41/modular_deepseek_v41.py,
+ * DeepseekV41Compressor, which has none). */
+static uint64_t place_biases(const struct model *model, enum mixer mixer, uint64_t size,
+                             bool *overflow)
+{
+    if (model->attention.entry_keys)
         return 0;
-    return checked_mul3(2 * mixer_overlap(mixer), size, model->hidden, overflow);
+    return checked_mul3(mixer_ratio(model, mixer), mixer_overlap(model, mixer), size, overflow);
 }
 
 /* q down [H, r_q] and kv [H, d]: with the compressor what reads the hidden state. */
@@ -109,7 +131,7 @@ static uint64_t shared_whole(const struct model *model, enum mixer mixer, bool *
 }
 
 /* q up [r_q, h d], o down [h d / g, r_o] of each of g groups, o up [g r_o, H]; norms on q's
- * rank and the head, another on an entry, and a bias [ratio, o d] of its gates by position. */
+ * rank and the head, another on an entry, and a bias of its gates. */
 static struct params_part count_shared(const struct model *model, enum mixer mixer,
                                        bool *overflow)
 {
@@ -117,12 +139,12 @@ static struct params_part count_shared(const struct model *model, enum mixer mix
     uint64_t q = checked_mul(a->heads, a->head_dim, overflow), d = a->head_dim;
     uint64_t ranks = checked_add(a->q_lora_rank, a->o_lora_rank, overflow);
     uint64_t up = checked_mul3(a->o_groups, a->o_lora_rank, model->hidden, overflow);
-    uint64_t ratio = mixer_ratio(model, mixer);
+    bool makes = mixer_overlap(model, mixer) > 0;
     struct params_part part = {
         .matrices = checked_add(shared_whole(model, mixer, overflow),
                                 mul_add(ranks, q, up, overflow), overflow),
-        .norms = checked_add(a->q_lora_rank, ratio ? checked_mul(2, d, overflow) : d, overflow),
-        .biases = checked_mul3(ratio, mixer_overlap(mixer), d, overflow)};
+        .norms = checked_add(a->q_lora_rank, makes ? checked_mul(2, d, overflow) : d, overflow),
+        .biases = place_biases(model, mixer, d, overflow)};
     if (a->sinks)
         part.biases = checked_add(part.biases, a->heads, overflow);
     return part;
@@ -130,10 +152,20 @@ static struct params_part count_shared(const struct model *model, enum mixer mix
 
 /* ---- the indexer of sparse attention ---- */
 
-/* wq_b [ni di, q rank], wk [di, H], weights [ni, H]; whole on every rank of tp. Keys of
- * entries come from a compressor in place of wk; those of several tokens are weighed into one
- * by a gate [di, H] (transformers glm5_next/modular_glm5_next.py, Glm5NextTextIndexer). Of
- * blocks q and k alone, [ni di, H] and [di, H] (transformers
+/* Of entries: from a compressor of their own in place of wk, or a wk [di, d] of what makes
+ * entries; none where those of an earlier layer are read. */
+static uint64_t entry_key_matrices(const struct model *model, enum mixer mixer, bool *overflow)
+{
+    uint64_t size = model->indexer.head_dim;
+    if (!model->attention.entry_keys)
+        return compressor_matrices(model, mixer, size, overflow);
+    return mixer_overlap(model, mixer) ? checked_mul(size, model->attention.head_dim, overflow)
+                                       : 0;
+}
+
+/* wq_b [ni di, q rank], wk [di, H], weights [ni, H]; whole on every rank of tp. Keys of several
+ * tokens are weighed into one by a gate [di, H] (transformers glm5_next/modular_glm5_next.py,
+ * Glm5NextTextIndexer). Of blocks q and k alone, [ni di, H] and [di, H] (transformers
  * minimax_m3_vl/modular_minimax_m3_vl.py, MiniMaxM3VLIndexer). */
 uint64_t mixer_indexer_matrices(const struct model *model, enum mixer mixer, bool *overflow)
 {
@@ -144,24 +176,26 @@ uint64_t mixer_indexer_matrices(const struct model *model, enum mixer mixer, boo
         return checked_mul3(checked_add(i->heads, 1, overflow), i->head_dim, model->hidden,
                             overflow);
     uint64_t q = checked_mul3(i->heads, i->head_dim, model->attention.q_lora_rank, overflow);
-    uint64_t keys = mixer == MIXER_CSA
-                        ? compressor_matrices(model, mixer, i->head_dim, overflow)
+    uint64_t keys = mixer_ratio(model, mixer)
+                        ? entry_key_matrices(model, mixer, overflow)
                         : checked_mul3(i->head_dim, model->hidden,
                                        model_index_pool(model) > 1 ? 2 : 1, overflow);
     return mul_add(i->heads, model->hidden, checked_add(keys, q, overflow), overflow);
 }
 
-/* A LayerNorm with its bias, or of blocks a norm of queries and one of keys; of entries' keys a
- * norm, and the compressor's bias; of several tokens' a bias of the gate by their places. */
+/* A LayerNorm with its bias, or of blocks a norm of queries and one of keys; of entries' keys,
+ * where they are made, a norm, and the compressor's bias; of several tokens' a bias of the gate
+ * by their places. */
 static void indexer_vectors(const struct model *model, enum mixer mixer,
                             struct params_part *part, bool *overflow)
 {
     uint64_t size = model->indexer.head_dim, keys = checked_mul(2, size, overflow);
     if (!model_has_indexer(model, mixer))
         return;
-    if (mixer == MIXER_CSA) {
-        part->biases = mul_add(mixer_ratio(model, mixer), keys, part->biases, overflow);
-        keys = size;
+    if (mixer_ratio(model, mixer)) {
+        part->biases =
+            checked_add(part->biases, place_biases(model, mixer, size, overflow), overflow);
+        keys = mixer_overlap(model, mixer) ? size : 0;
     }
     if (model_index_pool(model) > 1)
         part->biases = mul_add(model_index_pool(model), size, part->biases, overflow);
@@ -391,7 +425,7 @@ static uint64_t reach_compressed(const struct model *model, enum mixer mixer, ui
     bool overflow = false;
     uint64_t ratio = mixer_ratio(model, mixer), n = ratio ? s / ratio : 0;
     uint64_t window = params_reach(model, MIXER_WINDOW, s);
-    entries.attention.window = model_has_indexer(model, mixer) ? model->indexer.top_k : 0;
+    entries.attention.window = mixer == MIXER_HCA ? 0 : model->indexer.top_k;
     return checked_add(window, n ? params_reach(&entries, MIXER_WINDOW, n) : 0, &overflow);
 }
 
@@ -414,7 +448,7 @@ uint64_t params_reach(const struct model *model, enum mixer mixer, uint64_t sequ
     uint64_t s = sequence_length, window = model->attention.window,
              chunk = model->attention.chunk;
     mixer = mixer_owner(mixer);
-    if (mixer == MIXER_CSA || mixer == MIXER_HCA)
+    if (mixer_ratio(model, mixer))
         return reach_compressed(model, mixer, s);
     if (mixer == MIXER_BLOCKS)
         return reach_blocks(&model->indexer, s);
@@ -431,7 +465,15 @@ uint64_t params_reach(const struct model *model, enum mixer mixer, uint64_t sequ
     return s;
 }
 
-/* Scores of one token by an indexer, which reaches all, all entries or all pools of tokens. */
+/* Twice the mean of what a token scores of n entries when it scores so many at most. */
+static uint64_t chosen_among(uint64_t n, uint64_t most)
+{
+    bool overflow = false;
+    return most < n ? 2 * most - checked_mul(most, most, &overflow) / n : n;
+}
+
+/* Scores of one token by an indexer, which reaches all, all entries, or those that an earlier
+ * one left to choose among, or all pools of tokens. */
 static uint64_t indexer_scores(const struct model *model, enum mixer mixer,
                                uint64_t sequence_length, bool *overflow)
 {
@@ -440,8 +482,10 @@ static uint64_t indexer_scores(const struct model *model, enum mixer mixer,
         return 0;
     if (mixer == MIXER_BLOCKS && model->indexer.pooled)
         ratio = model->indexer.block;
-    return checked_mul3(model->indexer.heads, model->indexer.head_dim,
-                        sequence_length / (ratio ? ratio : pool), overflow);
+    uint64_t keys = sequence_length / (ratio ? ratio : pool);
+    if (mixer == MIXER_TSA_CHOOSE && model->indexer.candidates)
+        keys = chosen_among(keys, model->indexer.candidates);
+    return checked_mul3(model->indexer.heads, model->indexer.head_dim, keys, overflow);
 }
 
 /* Both products of one token with what lies in reach. */

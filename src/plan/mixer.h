@@ -9,10 +9,16 @@
 struct params_part mixer_parameters(const struct model *model, enum mixer mixer,
                                     bool *overflow);
 
-/* Tokens that become one entry in layers of a mixer; 0: they do not. Entries are made of so
- * many times as many: windows of csa overlap. */
+/* Tokens for which each entry stands that layers of a mixer meet; 0: they meet none. Those that
+ * make entries make them of so many times as many tokens: windows of csa overlap, but where an
+ * indexer's keys are made of entries. 0: they make none. */
 uint64_t mixer_ratio(const struct model *model, enum mixer mixer);
-uint64_t mixer_overlap(enum mixer mixer);
+uint64_t mixer_overlap(const struct model *model, enum mixer mixer);
+
+/* Columns of what an entry, or a key of it, of so many is made of: kv and its gate of each
+ * window that it is of; kv alone where it is of one token. */
+uint64_t mixer_entry_parts(const struct model *model, enum mixer mixer, uint64_t size,
+                           bool *overflow);
 
 /* Of its matrices: those that tensor parallelism leaves whole: MLA's down projections, the
  * indexer, the low ranks of KDA's gates; where one head is key and value, that head and what

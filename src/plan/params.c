@@ -142,8 +142,9 @@ static void count_layer_embeddings(const struct model *model, struct params *p, 
     p->layer_table = checked_mul(model->layer_embedding.vocab, all, overflow);
 }
 
-/* Of n-grams: beside the table a key of every copy and a value, three norms of the copies and a
- * convolution of their columns (the same, Qwen4ExpTextPLELayer). */
+/* Of n-grams: beside the table a key of every copy and a value, norms of copies and keys, and a
+ * convolution of their columns with a norm of its own (the same, Qwen4ExpTextPLELayer); none of
+ * it in transformers deepseek_v41/modular_deepseek_v41.py, DeepseekV41Engram. */
 static void count_ngrams(const struct model *model, struct params *p, bool *overflow)
 {
     const struct ngram *g = &model->ngram;
@@ -153,7 +154,7 @@ static void count_ngrams(const struct model *model, struct params *p, bool *over
     uint64_t both = checked_mul3(g->width, n + 1, model->hidden, overflow);
     uint64_t taps = checked_mul(wide, g->conv, overflow);
     p->ngrams.matrices = checked_mul(g->tables, both, overflow);
-    p->ngrams.norms = checked_mul3(g->tables, 3, wide, overflow);
+    p->ngrams.norms = checked_mul3(g->tables, g->conv ? 3 : 2, wide, overflow);
     p->ngrams.biases = checked_mul(g->tables, taps, overflow);
     p->ngram_table = checked_mul(checked_mul(g->tables, g->rows, overflow),
                                  g->heads ? g->width / g->heads : 0, overflow);

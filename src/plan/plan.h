@@ -33,8 +33,9 @@ struct attention {
     bool head_gate; /* a sigmoid gate per head on the output, a matrix of its own (Step, MLA of
                        Ling-3.0) */
     bool k_eq_v;    /* but in window layers keys are values too: no v matrix (Gemma 4) */
-    uint64_t window, chunk;         /* tokens that layers of type window, chunk reach */
-    uint64_t csa_ratio, hca_ratio;  /* tokens that become an entry in layers of type csa, hca */
+    uint64_t window, chunk;        /* tokens that layers of type window, chunk reach */
+    uint64_t csa_ratio, hca_ratio; /* tokens that become an entry in layers of type csa, hca */
+    bool entry_keys; /* an indexer's keys are made of entries, and these of one window each */
     uint64_t o_groups, o_lora_rank; /* shared_kv: the output by groups of heads, low rank */
 };
 
@@ -64,8 +65,9 @@ struct linear {
 struct indexer {
     uint64_t heads, head_dim, top_k; /* heads 0: none */
     uint64_t block;                  /* layers of type blocks */
-    uint64_t pool; /* mla: tokens whose keys are weighed into one, and chosen together */
-    bool pooled;   /* a block has one key, and all heads one choice (Qwen3.8-Flash-Next) */
+    uint64_t pool;       /* mla: tokens whose keys are weighed into one, and chosen together */
+    uint64_t candidates; /* tsa_choose: entries that it chooses among; 0: all */
+    bool pooled; /* a block has one key, and all heads one choice (Qwen3.8-Flash-Next) */
 };
 
 /* What turns images into tokens of the model: layers of bidirectional attention over patches,
@@ -94,12 +96,13 @@ struct layer_embedding {
 /* Embeddings of hashed n-grams that a layer adds to every copy of the residual, gated and
  * behind a convolution over earlier tokens (Qwen3.8-Flash-Next: PLE). */
 struct ngram {
-    uint64_t tables;    /* layers that have one, on the first stage; 0: none */
-    uint64_t rows;      /* of a table, of all heads */
-    uint64_t heads;     /* rows that a token reads */
-    uint64_t width;     /* values of a token: of all its rows */
-    uint64_t conv, gap; /* taps of the convolution, and tokens from one to the next */
-    enum dtype format;  /* of tables; none: 8 bits where the weights have them, else 16 */
+    uint64_t tables;        /* layers that have one, on the first stage; 0: none */
+    uint64_t rows;          /* of a table, of all heads */
+    uint64_t heads;         /* rows that a token reads */
+    uint64_t width;         /* values of a token: of all its rows */
+    uint64_t conv, gap;     /* taps of the convolution, and tokens from one to the next */
+    enum dtype format;      /* of tables; none: 8 bits where the weights have them, else 16 */
+    enum dtype projections; /* of what projects their rows; none: 16 bits */
 };
 
 struct router {

@@ -19,8 +19,12 @@ enum layer_type {
     LAYER_CSA,    /* a window, and of what is before it what an indexer chooses of entries that
                      stand for attention.csa_ratio tokens each */
     LAYER_HCA,    /* a window, and all entries that stand for attention.hca_ratio tokens each */
-    LAYER_BLOCKS, /* of blocks of indexer.block keys those that an indexer chooses */
-    LAYER_BORROW, /* full attention to keys and values of the last full layer before it */
+    LAYER_CSA_REUSE,  /* a window, and what the last csa layer before it chose of its entries */
+    LAYER_TSA,        /* as csa, of entries that stand for one token each */
+    LAYER_TSA_CHOOSE, /* a choice of its own of the entries of the last tsa layer before it */
+    LAYER_TSA_REUSE,  /* the last choice of a tsa or tsa_choose layer before it */
+    LAYER_BLOCKS,     /* of blocks of indexer.block keys those that an indexer chooses */
+    LAYER_BORROW,     /* full attention to keys and values of the last full layer before it */
     LAYER_WINDOW_BORROW, /* attention over the window to those of the last window layer */
     LAYER_BOTH,          /* full attention and a recurrence of the same rows, added at once */
     LAYER_DENSE,

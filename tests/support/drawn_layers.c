@@ -85,11 +85,11 @@ void drawn_layers(struct rng *rng, struct model *model)
     draw_linear(rng, &model->linear);
     draw_heads(rng, model);
     if (model->attention.q_lora_rank && rng_below(rng, 2))
-        model->indexer = (struct indexer){4, 8, 1 + rng_below(rng, 300), 0, 1, false};
+        model->indexer = (struct indexer){4, 8, 1 + rng_below(rng, 300), 0, 1, 0, false};
     if (model->attention.kind == ATTENTION_GQA && rng_below(rng, 6) == 0) {
         model->layer_types = (struct enum_list){3, {LAYER_BLOCKS, LAYER_FULL, LAYER_BLOCKS}};
         model->indexer = (struct indexer){
-            model->attention.kv_heads, 8, 16 * (1 + rng_below(rng, 9)), 16, 1, false};
+            model->attention.kv_heads, 8, 16 * (1 + rng_below(rng, 9)), 16, 1, 0, false};
     }
     if (model->attention.kind == ATTENTION_MLA && model->indexer.top_k % 4 == 0)
         model->indexer.pool = 4;

@@ -184,7 +184,15 @@ static void share_kv(struct rng *rng, struct plan *plan)
     plan->model.layer_types = (struct enum_list){3, {LAYER_WINDOW, LAYER_CSA, LAYER_HCA}};
     plan->model.indexer.heads = 4;
     plan->model.residual_streams = 1 + 3 * rng_below(rng, 2);
-    plan->model.moe.hash_layers = rng_below(rng, 2);
+    uint64_t drawn = rng_below(rng, 16);
+    plan->model.moe.hash_layers = drawn >> 3;
+    if (drawn & 1)
+        return;
+    a->entry_keys = drawn >> 1 & 1; /* entries that later layers read */
+    plan->model.layer_types = (struct enum_list){
+        6,
+        {LAYER_CSA, LAYER_CSA_REUSE, LAYER_TSA, LAYER_TSA_CHOOSE, LAYER_TSA_REUSE, LAYER_HCA}};
+    plan->model.indexer.candidates = 8 * (drawn >> 2 & 1);
 }
 
 /* Kimi's recurrence in half of the plans, with either gate; experts on latent rows in a
@@ -223,7 +231,7 @@ static void choose_blocks(struct rng *rng, struct plan *plan)
     model->layer_types = (struct enum_list){2, {LAYER_FULL, LAYER_BLOCKS}};
     bool pooled = stack != STACK_HOST && rng_below(rng, 2);
     model->indexer =
-        (struct indexer){pooled ? 3 : model->attention.kv_heads, 8, 4, 2, 1, pooled};
+        (struct indexer){pooled ? 3 : model->attention.kv_heads, 8, 4, 2, 1, 0, pooled};
 }
 
 /* Attention residuals in blocks of one to three layers, in three of eight plans that may have
@@ -383,7 +391,7 @@ static void gate_copies(struct rng *rng, struct plan *plan)
         gated.model.residual_rank = 3;
     }
     if (adds)
-        gated.model.ngram = (struct ngram){tables, 101, 4, 8, 3, 2, DTYPE_NONE};
+        gated.model.ngram = (struct ngram){tables, 101, 4, 8, 3, 2, DTYPE_NONE, DTYPE_NONE};
     if (!rule_check(&gated, text, hint))
         *plan = gated;
 }

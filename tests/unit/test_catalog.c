@@ -145,15 +145,22 @@ static void unknown_names_get_the_nearest(void **state)
 static void unsupported_models_are_refused_with_the_reason(void **state)
 {
     struct scratch *s = *state;
-    static const char *const names[] = {
-        "gemma-3n-e2b",
+    static const struct {
+        const char *name, *why;
+    } cases[] = {
+        {"gemma-3n-e2b", "mixes copies of the residual"},
+        {"inclusionAI/LLaDA2.0-mini", "denoises blocks of tokens"},
+        {"stepfun-ai/Step-3.8", "no public source tells its sizes"},
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        assert_null(find(s, CATALOG_MODEL, names[i]));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_null(find(s, CATALOG_MODEL, cases[i].name));
         assert_int_equal(s->err.status, STATUS_INPUT);
-        assert_non_null(strstr(s->err.text, "is not supported: copies of the residual"));
-        assert_non_null(strstr(s->err.text, names[i]));
+        assert_non_null(strstr(s->err.text, "is not supported: "));
+        assert_non_null(strstr(s->err.text, cases[i].why));
+        assert_non_null(strstr(s->err.text, cases[i].name));
     }
+    assert_null(find(s, CATALOG_MODEL, "step-3.8.yaml"));
+    assert_null(strstr(s->err.text, "is not supported"));
 }
 
 static void clusters_compose_from_their_device(void **state)

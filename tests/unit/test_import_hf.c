@@ -61,6 +61,8 @@ static const char *const families[] = {
     "deepseek-v3",
     "deepseek-v3.2",
     "deepseek-v4-flash",
+    "deepseek-v4-flash-vision-exp",
+    "deepseek-v4.1-flash",
     "deepseek-v4-pro",
     "gemma-4-26b-a4b",
     "gemma-4-31b",

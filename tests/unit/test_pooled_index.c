@@ -383,6 +383,35 @@ static void megatron_trains_neither(void **state)
     }
 }
 
+/* GLM-5.2, whose 21 layers of 78 choose: 78 x 576 + 21 x 132 bytes of a token in 8 bits on
+ * SGLang (pull request 30531: 47,702 of the pool, 55,225 before it), on vLLM 78 x 656 + 21 x
+ * 132. */
+static void who_takes_a_choice_keeps_no_keys(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cluster, *stack;
+        uint64_t token;
+    } rows[] = {
+        {"b200-8x1", "sglang", 47700},
+        {"b200-8x1", "vllm", 47700},
+        {"h200-8x1", "vllm", 53940},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        struct slots slots;
+        struct cache_groups groups;
+        load("glm-5.2", rows[i].cluster, rows[i].stack, 8, &arena, &plan);
+        plan.precision.kv_cache = DTYPE_FP8;
+        slots_from_plan(&plan, &slots);
+        cache_groups_of(&plan, &slots, &groups);
+        print_message("%s on %s\n", rows[i].stack, rows[i].cluster);
+        assert_int_equal(groups.block_bytes, rows[i].token * groups.block_tokens);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -393,6 +422,7 @@ int main(void)
         cmocka_unit_test(sequences_keep_pools),
         cmocka_unit_test(blocks_hold_a_state),
         cmocka_unit_test(requests_take_the_published_blocks),
+        cmocka_unit_test(who_takes_a_choice_keeps_no_keys),
         cmocka_unit_test(keys_are_gathered_in_room_of_their_own),
         cmocka_unit_test(steps_score_pools),
         cmocka_unit_test(engines_hold_streams_in_f32),

@@ -76,7 +76,13 @@ static void names_say_shape_and_format(void **state)
         {"Qwen/Qwen3-VL-8B-Instruct", "qwen3-vl-8b", DTYPE_BF16, 262144},
         {"Qwen/Qwen2.5-VL-7B-Instruct", "qwen2.5-vl-7b", DTYPE_BF16, 128000},
         {"zai-org/GLM-4.6V", "glm-4.5v", DTYPE_BF16, 131072},
-        {"zai-org/GLM-5.3", "glm-5.2", DTYPE_BF16, 1048576},
+        {"zai-org/GLM-5.3", "glm-5.2", DTYPE_FP8_BLOCK, 1048576},
+        {"deepseek-ai/DeepSeek-V4.1-Flash", "deepseek-v4.1-flash", DTYPE_MXFP4, 1048576},
+        {"deepseek-ai/DeepSeek-V4-Flash-Vision-Exp", "deepseek-v4-flash-vision-exp",
+         DTYPE_MXFP4, 1048576},
+        {"Qwen/Qwen3.8-Flash-Next-FP8", "qwen3.8-flash-next", DTYPE_FP8_BLOCK, 262144},
+        {"Qwen/Qwen3.8-2.4T-A95B", "qwen3.8-2.4t-a95b", DTYPE_BF16, 262144},
+        {"Qwen/Qwen3.8-2.4T-A95B-FP8", "qwen3.8-2.4t-a95b", DTYPE_FP8_BLOCK, 262144},
         {"zai-org/GLM-5.3-Flash", "glm-5.3-flash", DTYPE_FP8_BLOCK, 1048576},
         {"zai-org/GLM-5.3-Flash-BF16", "glm-5.3-flash", DTYPE_BF16, 1048576},
         {"tencent/Hy4-preview", "hy4-preview", DTYPE_BF16, 1048576},
@@ -120,6 +126,8 @@ static void another_model_is_not_taken_for_it(void **state)
         {"zai-org/GLM-4.7-Air", "name one"},
         {"mistralai/Mistral-Large-Instruct-2411", "name one"},
         {"deepseek-ai/DeepSek-V3", "did you mean 'deepseek-v3'? name one"},
+        {"inclusionAI/LLaDA2.0-mini", "it denoises blocks of tokens"},
+        {"meituan-longcat/LongCat-Flash-Lite", "it has embeddings of n-grams"},
         {"openai/gpt-os-120b", "did you mean 'gpt-oss-120b'? name one"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -408,7 +408,7 @@ enum status import_hf_model(const struct node *config, struct model *model, stru
         return err_hint(err, "architecture '%s' needs it", c.architecture);
     }
     import_hf_format(find_value(&c, "quantization_config"), &m, NULL);
-    static const char *const experts[] = {"expert_dtype",
+    static const char *const experts[] = {"expert_dtype", "quantization_config.expert_dtype",
                                           "quantization_config.routed_experts_quant_method",
                                           "quantization_config.store_dtype"};
     for (size_t i = 0; i < sizeof experts / sizeof *experts; i++)

@@ -81,6 +81,16 @@ static enum dtype quark(const struct node *how)
     return DTYPE_NONE;
 }
 
+/* In blocks or not. Those of 32 x 32 have a byte of scale, of which engines give each row its
+ * own (vLLM models/deepseek_v41/quant_config.py: kMxfp8Static of scale_block_size). */
+static enum dtype eight_bits(const struct node *block)
+{
+    if (!block || node_is_null(block))
+        return DTYPE_FP8;
+    bool small = block->kind == NODE_SEQUENCE && block->n == 2 && node_is(block->first, "32");
+    return small ? DTYPE_MXFP8 : DTYPE_FP8_BLOCK;
+}
+
 /* What the whole is said to be in. */
 static enum dtype format_of_all(const struct node *how)
 {
@@ -102,9 +112,8 @@ static enum dtype format_of_all(const struct node *how)
         return format_of_algorithm(algorithm->text);
     if (node_says(how, "quant_method", "quark"))
         return quark(how);
-    const struct node *block = node_get(how, "weight_block_size");
     if (node_says(how, "quant_method", "fp8"))
-        return block && !node_is_null(block) ? DTYPE_FP8_BLOCK : DTYPE_FP8;
+        return eight_bits(node_get(how, "weight_block_size"));
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (node_says(how, "quant_method", formats[i].method) &&
             (!formats[i].key || node_says(how, formats[i].key, formats[i].value)))

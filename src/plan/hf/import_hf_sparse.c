@@ -1,6 +1,7 @@
 /* Layers that attend to chosen blocks of keys (MiniMax-M3) or to compressed entries
- * (DeepSeek-V4). Sources: modular_minimax_m3_vl.py and configuration_deepseek_v4.py of
+ * (DeepSeek-V4, -V4.1). Sources: modular_minimax_m3_vl.py and configuration_deepseek_v4.py of
  * github.com/huggingface/transformers (src/transformers/models). */
+#include "base/checked.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "plan/hf/import_hf_table.h"
@@ -122,6 +123,108 @@ enum status import_finish_deepseek_v4(const struct node *config, struct model *m
     TRY(check_ratios(config, model, err));
     TRY(read_hash_layers(config, model, err));
     return import_layers(config, model, compressed, err);
+}
+
+/* ---- entries that later layers read (DeepSeek-V4.1) ---- */
+
+/* Whether a list of layers' numbers has this one. */
+static bool names_layer(const struct node *config, const char *key, uint64_t layer)
+{
+    const struct node *list = import_value(config, key, NODE_SEQUENCE);
+    uint64_t at;
+    for (const struct node *item = list ? list->first : NULL; item; item = item->next)
+        if (item->kind == NODE_SCALAR && number_count(item->text, &at) && at == layer)
+            return true;
+    return false;
+}
+
+static uint64_t ratio_of(const struct node *config, uint64_t layer)
+{
+    const struct node *item = import_item(config, "compress_ratios", layer);
+    uint64_t ratio = 0;
+    return item && item->kind == NODE_SCALAR && number_count(item->text, &ratio) ? ratio : 0;
+}
+
+/* compress_ratios: the entries that a layer reads, of several tokens or of one; the lists of
+ * sources say which layers make these, and which choose among them. */
+static enum layer_type shares_entries(const struct node *config, uint64_t i)
+{
+    bool makes = names_layer(config, "kv_source_layer_ids", i);
+    bool chooses = names_layer(config, "index_source_layer_ids", i);
+    uint64_t ratio = ratio_of(config, i);
+    if (!ratio)
+        return LAYER_WINDOW;
+    if (ratio > 1)
+        return makes ? LAYER_CSA : LAYER_CSA_REUSE;
+    return makes ? LAYER_TSA : chooses ? LAYER_TSA_CHOOSE : LAYER_TSA_REUSE;
+}
+
+/* One ratio beside 0 and 1, and of its layers no choice of their own of others' entries; who
+ * makes entries chooses among them. */
+static enum status check_sources(const struct node *config, struct model *model,
+                                 struct err *err)
+{
+    const struct node *list = import_value(config, "compress_ratios", NODE_SEQUENCE);
+    if (!list || list->n < model->layers)
+        return err_at(err, STATUS_INPUT, list ? list->mark : config->mark,
+                      "'compress_ratios' has %llu items for %llu layers",
+                      (unsigned long long)(list ? list->n : 0),
+                      (unsigned long long)model->layers);
+    for (uint64_t i = 0; i < model->layers && i < list->n; i++) {
+        uint64_t ratio = ratio_of(config, i), *known = &model->attention.csa_ratio;
+        bool makes = names_layer(config, "kv_source_layer_ids", i);
+        bool chooses = names_layer(config, "index_source_layer_ids", i);
+        if (ratio > 1 && *known && *known != ratio)
+            return err_at(err, STATUS_INPUT, list->mark,
+                          "'compress_ratios' has two ratios beside 0 and 1: not modelled");
+        *known = ratio > 1 ? ratio : *known;
+        if ((makes && !chooses) || (chooses && !makes && ratio > 1))
+            return err_at(err, STATUS_INPUT, list->mark, "layer %llu %s: not modelled",
+                          (unsigned long long)i,
+                          makes ? "makes entries and does not choose among them"
+                                : "chooses anew among entries of several tokens");
+    }
+    return STATUS_OK;
+}
+
+/* Tables are of as many rows as they have in the mean: two of DeepSeek-V4.1-Flash differ by
+ * 10,514 of 384 million. */
+static void read_engrams(const struct node *config, struct model *model)
+{
+    const struct node *layers = import_value(config, "engram_layer_ids", NODE_SEQUENCE);
+    const struct node *rows = import_value(config, "engram_num_embeddings", NODE_SEQUENCE);
+    struct ngram *g = &model->ngram;
+    uint64_t sum = 0, each;
+    for (const struct node *item = rows ? rows->first : NULL; item; item = item->next)
+        if (item->kind == NODE_SCALAR && number_count(item->text, &each) &&
+            each < 1000000000000)
+            sum += each;
+    uint64_t sizes = lesser(import_count(config, "engram_max_ngram_size", 4), 64);
+    uint64_t heads = lesser(import_count(config, "engram_n_heads", 8), 64);
+    uint64_t wide = lesser(import_count(config, "engram_head_dim", 256), 65536);
+    *g = (struct ngram){0};
+    if (!layers || !layers->n || layers->n > 64 || sizes < 2)
+        return;
+    g->tables = layers->n;
+    g->rows = sum / layers->n;
+    g->heads = (sizes - 1) * heads;
+    g->width = g->heads * wide;
+    g->format = g->projections = DTYPE_MXFP8;
+}
+
+enum status import_finish_deepseek_v41(const struct node *config, struct model *model,
+                                       struct err *err)
+{
+    struct indexer *indexer = &model->indexer;
+    bool overflow = false;
+    TRY(check_sources(config, model, err));
+    indexer->candidates = 0;
+    if (import_value(config, "candidate_source_layer_id", NODE_SCALAR))
+        indexer->candidates =
+            checked_mul(import_count(config, "candidate_topk_blocks", 0),
+                        import_count(config, "candidate_block_size", 0), &overflow);
+    read_engrams(config, model);
+    return import_set_layers(config, model, shares_entries, err);
 }
 
 static enum layer_type borrowed(const struct node *config, uint64_t i)

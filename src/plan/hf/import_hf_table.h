@@ -240,5 +240,7 @@ enum status import_finish_indexed(const struct node *config, struct model *model
                                   struct err *err);
 enum status import_finish_deepseek_v4(const struct node *config, struct model *model,
                                       struct err *err);
+enum status import_finish_deepseek_v41(const struct node *config, struct model *model,
+                                       struct err *err);
 
 #endif

@@ -248,6 +248,44 @@ static void glm5_next(struct vision *v, struct encoder *e)
                        sum(linear(out, out, false), 2 * out, 0), mul(3 * out, wide));
 }
 
+/* DeepSeek's: gated networks without biases, those of attention stand among what is outside the
+ * layers here, with a norm behind them; positions rotate. Patches are merged into one row
+ * before two products; an image has a vector before it, behind it and behind its lines (vLLM
+ * models/deepseek_v4/common/vision.py; 266 tensors of 0.971 GB in DeepSeek-V4.1-Flash). */
+static void deepseek_tower(struct encoder *e, uint64_t out)
+{
+    e->glu = true;
+    e->bias = e->norm_bias = false;
+    e->embedding =
+        sum(linear(e->inputs, e->hidden, true), e->hidden, mul(4 * e->layers, e->hidden));
+    e->projector =
+        sum(linear(mul(e->hidden, e->merge), out, true), linear(out, out, true), 3 * out);
+}
+
+static void deepseek_v41(struct vision *v, struct encoder *e)
+{
+    read_patches(v, e, 14, 1, number(v, "downsample_ratio", NULL, 3));
+    deepseek_tower(e, v->text_hidden);
+}
+
+/* DeepSeek-V4-Flash-Vision-Exp's stands beside the rest of the configuration. */
+static void read_beside(const struct node *config, struct model *model)
+{
+    uint64_t patch = import_count(config, "vision_patch_size", 14);
+    uint64_t side = import_count(config, "vision_downsample_ratio", 3);
+    struct encoder e = {.layers = import_count(config, "vision_n_layers", 0),
+                        .hidden = import_count(config, "vision_dim", 1024),
+                        .heads = import_count(config, "vision_n_heads", 16),
+                        .intermediate = import_count(config, "vision_inter_dim", 2816),
+                        .inputs = mul(3, mul(patch, patch)),
+                        .merge = mul(side, side),
+                        .outputs = 1};
+    if (!e.layers || !e.hidden || !e.heads || e.hidden % e.heads)
+        return;
+    deepseek_tower(&e, model->hidden);
+    model->encoder = e;
+}
+
 /* ERNIE-4.5-VL's: patches of one frame without a bias; behind a norm those of a square, and the
  * squares of two frames, go through two products and a norm each before the one to the tokens'
  * width (transformers ernie4_5_vl_moe/modular_ernie4_5_vl_moe.py, ..._ResamplerModel). */
@@ -462,6 +500,7 @@ static const struct {
     {{"kimi_k25", "kimi_k25_vision", "kimi_k3", "kimi_k3_vision", NULL}, kimi_k25, "vt_"},
     {{"glm4v_moe", "glm4v_moe_vision", "glm4v", "glm4v_vision", "glm46v", NULL}, glm4v, ""},
     {{"glm5_next", "glm5_next_vision", NULL}, glm5_next, ""},
+    {{"deepseek_v41", "deepseek_v41_vision", NULL}, deepseek_v41, ""},
     {{"siglip_vision_model", NULL}, siglip, ""},
     {{"pixtral", NULL}, pixtral, ""},
     {{"gemma4_vision", NULL}, gemma4, ""},
@@ -496,5 +535,6 @@ static void read_vision(const struct node *config, struct model *model)
 void import_hf_vision(const struct node *config, struct model *model)
 {
     read_vision(config, model);
+    read_beside(config, model);
     read_audio(config, model);
 }

@@ -45,6 +45,36 @@ static const struct import_field deepseek_v4[] = {
     KNOWN("topk_method"),
 };
 
+/* Absent keys are those of DeepseekV41TextConfig (configuration_deepseek_v41.py, 0a2080b4);
+ * which layers make and choose entries, import_finish_deepseek_v41. Copies of the residual are
+ * read at the end by what the last layer's weights gave: the head has none. */
+static const struct import_field deepseek_v41[] = {
+    WORD(rotary_table, NULL, "float32", import_formats),
+    WORD(attention.kind, NULL, "shared_kv", import_attentions),
+    COUNT(attention.head_dim, "head_dim", "512"),
+    COUNT(attention.q_lora_rank, "q_lora_rank", "1280"),
+    COUNT(attention.qk_rope_head_dim, "qk_rope_head_dim", "64"),
+    COUNT(attention.o_groups, "o_groups", "8"),
+    COUNT(attention.o_lora_rank, "o_lora_rank", "1024"),
+    COUNT(attention.window, "sliding_window", "128"),
+    BOOL(attention.entry_keys, NULL, "true"),
+    BOOL(attention.sinks, NULL, "true"),
+    COUNT(residual_streams, "hc_mult", "4"),
+    BOOL(residual_mean, NULL, "true"),
+    COUNT(indexer.heads, "index_n_heads", "32"),
+    COUNT(indexer.head_dim, "index_head_dim", "128"),
+    COUNT(indexer.top_k, "index_topk", "512"),
+    COUNT(moe.experts, "n_routed_experts", "384"),
+    COUNT(moe.intermediate, "moe_intermediate_size", "2304"),
+    COUNT(moe.shared_experts, "n_shared_experts", "1"),
+    WORD(moe.router.score, "scoring_func", "sqrtsoftplus", import_scores),
+    BOOL(moe.router.normalize, "norm_topk_prob", "true"),
+    BOOL(moe.router.bias, NULL, "true"),
+    NUMBER(moe.router.scale, "routed_scaling_factor", "1.5"),
+    KNOWN("num_key_value_heads"), /* one */
+    KNOWN("topk_method"),
+};
+
 static const struct import_field deepseek_v2[] = {
     WORD(moe.router.score, "scoring_func", "softmax", import_scores),
     BOOL(moe.router.normalize, "norm_topk_prob", "false"),
@@ -395,6 +425,9 @@ static const struct import_family families[] = {
     {{"deepseek_v4", "DeepseekV4ForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(deepseek_v4)},
      import_finish_deepseek_v4},
+    {{"deepseek_v41", "deepseek_v41_text", "DeepseekV41ForCausalLM", NULL},
+     {FIELDS(import_common), FIELDS(deepseek_v41)},
+     import_finish_deepseek_v41},
     {{"glm_moe_dsa", "GlmMoeDsaForCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(routed_experts),
       FIELDS(glm_moe_dsa)},

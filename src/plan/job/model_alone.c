@@ -34,35 +34,42 @@ static const char *item_at(const void *table, size_t i)
     return ((const struct catalog_item *)table)[i].name;
 }
 
-/* A path may be any file's: of one that could be a hub's, OWNER/NAME, the name is looked at. */
-static const char *near_to(const char *name, struct arena *arena)
+/* Whether a text is a path: of one the last part may be anything, but a model's owner stands
+ * alone before its name. */
+static bool is_path(const char *name)
 {
     const char *slash = strchr(name, '/');
+    return slash && (slash == name || strchr(slash + 1, '/'));
+}
+
+/* A file's name ends in letters behind a dot. */
+static bool is_file_name(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+    const char *dot = strrchr(name, '.');
+    return dot && strspn(dot + 1, letters) == strlen(dot + 1);
+}
+
+static const char *near_to(const char *name, struct arena *arena)
+{
     struct catalog_item *items;
     size_t n;
-    if (slash)
-        return strchr(slash + 1, '/') || slash == name ? NULL : model_name_near(name, arena);
+    if (strchr(name, '/'))
+        return model_name_near(name, arena);
     catalog_list(CATALOG_MODEL, arena, &items, &n);
     return text_nearest(name, n, item_at, items);
 }
 
-/* Whether a text may be meant as a model's name, of a hub or not: no file in folders, none with
- * an ending in letters. */
-static bool may_be_name(const char *name)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
-    const char *slash = strchr(name, '/'), *dot = strrchr(name, '.');
-    bool folders = slash && (slash == name || strchr(slash + 1, '/'));
-    bool ends = dot && strspn(dot + 1, letters) == strlen(dot + 1);
-    return *name && !folders && !ends;
-}
-
 enum status model_alone_hint(const char *name, struct arena *arena, struct err *err)
 {
-    const char *near = near_to(name, arena);
+    if (is_path(name))
+        return STATUS_INPUT;
+    const char *near = near_to(name, arena), *why = model_name_refused(name, arena);
+    if (why)
+        return err_hint(err, "as a model it is not among moeplan's: %s", why);
     if (near)
         return err_hint(err, "a plan, a job, or a model's name: did you mean '%s'?", near);
-    if (!may_be_name(name))
+    if (!*name || is_file_name(name))
         return STATUS_INPUT;
     return err_hint(err, "a plan, a job, or a model's name; moeplan list models has those that "
                          "are known, of another give its config.json");
@@ -71,7 +78,10 @@ enum status model_alone_hint(const char *name, struct arena *arena, struct err *
 enum status job_unknown_model(struct job *job, struct mark mark, const char *name)
 {
     const char *near = model_name_near(name, job->arena);
+    const char *why = model_name_refused(name, job->arena);
     err_at(job->err, STATUS_INPUT, mark, "model '%s' is not among moeplan's", name);
+    if (why)
+        return err_hint(job->err, "%s: a model of your own may say something near it", why);
     return err_hint(job->err,
                     "%s%s%sname one, as in --set model=mixtral-8x7b, or the folder's "
                     "config.json",

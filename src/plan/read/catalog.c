@@ -13,6 +13,7 @@
 #include "base/home.h"
 #include "base/text.h"
 #include "plan/read/guess.h"
+#include "plan/read/model_names.h"
 
 enum { CATALOG_ROOTS = 4, CATALOG_LINE = 512, SLICE_MOST = 1000000 };
 
@@ -41,13 +42,6 @@ static const struct kind {
                        "; 'generic' is software of none of these names"},
     [CATALOG_PUBLISHED] = {"published table", "published/", ".csv", "tables", {NULL}, ""},
     [CATALOG_PROFILE] = {"profile", "profiles/", ".yaml", "profiles", {NULL}, ""},
-};
-
-/* Names people will try that cannot be expressed; any name with this beginning. */
-static const struct unsupported {
-    const char *prefix, *reason;
-} unsupported[] = {
-    {"gemma-3n-e", "copies of the residual that are mixed (AltUp), and sparse activations"},
 };
 
 /* ---- roots ---- */
@@ -199,15 +193,6 @@ static enum status not_found(enum catalog_kind kind, const char *name, struct ar
                     looks_like_path(name) ? "" : k->other);
 }
 
-static const struct unsupported *find_unsupported(const char *name, struct arena *arena)
-{
-    const char *spelling = guess_spelling(name, arena);
-    for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++)
-        if (text_starts(spelling, unsupported[i].prefix))
-            return &unsupported[i];
-    return NULL;
-}
-
 enum status catalog_find(enum catalog_kind kind, const char *name, const char *plan_folder,
                          struct arena *arena, char **path, struct err *err)
 {
@@ -219,11 +204,10 @@ enum status catalog_find(enum catalog_kind kind, const char *name, const char *p
         *path = found;
         return STATUS_OK;
     }
-    const struct unsupported *known =
-        kind == CATALOG_MODEL ? find_unsupported(name, arena) : NULL;
-    if (!known)
+    const char *why = kind == CATALOG_MODEL ? model_name_refused(name, arena) : NULL;
+    if (!why)
         return not_found(kind, name, arena, err);
-    err_set(err, STATUS_INPUT, "model '%s' is not supported: %s", name, known->reason);
+    err_set(err, STATUS_INPUT, "model '%s' is not supported: %s", name, why);
     return err_hint(err, "a model file may say its layers where they are of known types");
 }
 

@@ -8,7 +8,8 @@
 /* What a checkpoint's name says of its format, the first that fits: NVIDIA's fp8 has one scale
  * a tensor (ModelOpt), Red Hat's too unless its name says otherwise, Meta's and Z.ai's of GLM-4
  * one a channel (compressed-tensors), Tencent's of Hy4 one per 32 values; Qwen's, MiniMax' and
- * DeepSeek's has blocks. */
+ * DeepSeek's has blocks, and so have GLM-5.3's files where their name says nothing
+ * (Megatron-Bridge pull request 6117). */
 static const struct {
     const char *words, *owner, *weights;
 } marks[] = {
@@ -41,6 +42,7 @@ static const struct {
     {"fp8", "tencent/hy4", "mxfp8"},
     {"fp8", NULL, "fp8_block"},
     {"-bf16", NULL, "bf16"},
+    {"glm-5.3", NULL, "fp8_block"},
 };
 
 const char *model_name_format(const char *name)

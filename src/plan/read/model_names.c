@@ -26,6 +26,10 @@ static const struct model_name {
      "deepseek-ai/DeepSeek-V4-Flash", "mxfp4"},
     {"deepseek-v4-pro", "deepseek-v4-pro", NULL, NULL, NULL, "deepseek-ai/DeepSeek-V4-Pro",
      "mxfp4"},
+    {"deepseek-v4-flash-vision-exp", "deepseek-v4-flash-vision-exp", NULL, NULL, NULL,
+     "deepseek-ai/DeepSeek-V4-Flash-Vision-Exp", "mxfp4"},
+    {"deepseek-v4.1-flash", "deepseek-v4.1-flash", NULL, NULL, NULL,
+     "deepseek-ai/DeepSeek-V4.1-Flash", "mxfp4"},
     {"deepseek-r1", "deepseek-r1", NULL, NULL, NULL, "deepseek-ai/DeepSeek-R1", "fp8_block"},
     {"deepseek-v2", "deepseek-v2", "deepseek2-236b", "deepseek_v3 236B", "deepseek_v2",
      "deepseek-ai/DeepSeek-V2", NULL},
@@ -96,7 +100,7 @@ static const struct model_name {
     {"glm-5", "glm-5", NULL, NULL, NULL, "zai-org/GLM-5", NULL},
     {"glm-5.1", "glm-5.1", NULL, NULL, NULL, "zai-org/GLM-5.1", NULL},
     {"glm-5.2", "glm-5.2", NULL, NULL, NULL, "zai-org/GLM-5.2", NULL},
-    {"glm-5.2", "glm-5.3", NULL, NULL, NULL, NULL, NULL},
+    {"glm-5.2", "glm-5.3", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"glm-5.3-flash", "glm-5.3-flash", NULL, NULL, NULL, "zai-org/GLM-5.3-Flash", "fp8_block"},
     {"minimax-text-01", "minimax-text-01", NULL, NULL, NULL, "MiniMaxAI/MiniMax-Text-01", NULL},
     {"minimax-m2.5", "minimax-m2.5", NULL, NULL, NULL, "MiniMaxAI/MiniMax-M2.5", "fp8_block"},
@@ -140,6 +144,8 @@ static const struct model_name {
     {"qwen3.5-27b", "qwen3.5-27b", NULL, "qwen3_5 27B", NULL, "Qwen/Qwen3.5-27B", NULL},
     {"qwen3.5-27b", "qwen3.6-27b", NULL, NULL, NULL, NULL, NULL}, /* same shape */
     {"qwen3.5-27b", "qwen3.8-27b", NULL, NULL, NULL, NULL, NULL},
+    {"qwen3.8-2.4t-a95b", "qwen3.8-2.4t-a95b", NULL, NULL, NULL, "Qwen/Qwen3.8-2.4T-A95B",
+     NULL},
     {"qwen3.8-flash-next", "qwen3.8-flash-next", NULL, NULL, NULL, "Qwen/Qwen3.8-Flash-Next",
      NULL},
     {"gemma-3-27b", "gemma-3-27b", "gemma3-27b", NULL, NULL, "google/gemma-3-27b-it", NULL},
@@ -469,7 +475,7 @@ static const char *without_slashes(const char *name, struct arena *arena)
 
 /* The last part of a path, in lower case; of a snapshot in the hub's cache, .../models--OWNER--
  * NAME/snapshots/HASH, its name. */
-static const char *lower_base(const char *name, struct arena *arena)
+const char *model_name_base(const char *name, struct arena *arena)
 {
     static const char cached[] = "/models--";
     const char *base = text_base_name(without_slashes(name, arena));
@@ -483,8 +489,7 @@ static const char *lower_base(const char *name, struct arena *arena)
     return lower;
 }
 
-/* A file of a plan, a model or a job, whatever its name begins with. */
-static bool names_a_file(const char *name)
+bool model_names_a_file(const char *name)
 {
     static const char *const ends[] = {".yaml", ".yml", ".json", ".toml", ".sh", ".py"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
@@ -495,11 +500,11 @@ static bool names_a_file(const char *name)
 
 const char *model_name_from(enum model_catalog catalog, const char *name, struct arena *arena)
 {
-    if (catalog == NAMES_HUB && names_a_file(name))
+    if (catalog == NAMES_HUB && model_names_a_file(name))
         return NULL;
     const char *best = NULL;
     size_t longest = 0;
-    const char *wanted = catalog == NAMES_HUB ? lower_base(name, arena) : name;
+    const char *wanted = catalog == NAMES_HUB ? model_name_base(name, arena) : name;
     for (size_t i = 0; i < N_NAMES; i++) {
         const char *known = spelling(&names[i], catalog);
         size_t length = known ? strlen(known) : 0;
@@ -519,7 +524,7 @@ const char *model_name_from(enum model_catalog catalog, const char *name, struct
 
 uint64_t model_name_positions(const char *name, struct arena *arena)
 {
-    const char *wanted = lower_base(name, arena);
+    const char *wanted = model_name_base(name, arena);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         if (text_starts(wanted, lengths[i].hub))
             return lengths[i].positions;
@@ -534,7 +539,7 @@ static const char *name_at(const void *table, size_t i)
 
 const char *model_name_near(const char *name, struct arena *arena)
 {
-    return text_nearest(lower_base(name, arena), N_NAMES, name_at, NULL);
+    return text_nearest(model_name_base(name, arena), N_NAMES, name_at, NULL);
 }
 
 const char *model_name_of_letters(enum model_catalog catalog, const char *name,

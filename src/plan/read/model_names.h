@@ -42,6 +42,15 @@ const char *model_name_weights(const char *name);
  * "Qwen/Qwen3-30B-A3B-FP8"); NULL: it says none. */
 const char *model_name_format(const char *name);
 
+/* The last part of a name at a hub or of a path, in lower case. */
+const char *model_name_base(const char *name, struct arena *arena);
+
+/* Whether it is a file's of a plan, a model or a job, whatever it begins with. */
+bool model_names_a_file(const char *name);
+
+/* Why a hub's model that is known is not among ours; NULL: it is, or is not known. */
+const char *model_name_refused(const char *name, struct arena *arena);
+
 /* Our name of a model that is spelled nearly so; NULL: none. */
 const char *model_name_near(const char *name, struct arena *arena);
 

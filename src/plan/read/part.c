@@ -191,15 +191,18 @@ static enum status set_text(struct part *part, const char *key, const char *text
 }
 
 /* What a hub's checkpoint has otherwise than our model of its shape: parts that this one's own
- * leaves in another format are not known of a checkpoint in another. */
+ * leaves in another format are not known of a checkpoint in another; of a model published in
+ * 16 bits they are those of its quantised checkpoints. */
 static enum status set_by_name(struct part *part, const struct node *value)
 {
     const struct model *model = &part->loader->plan->model;
     const char *format = model_name_format(value->text);
     uint64_t positions = model_name_positions(value->text, part->loader->arena);
     if (format && !text_equal(format, words_dtype[model->checkpoint])) {
+        bool quantised = model->checkpoint != DTYPE_NONE;
         TRY(set_text(part, "model.checkpoint", format, value->mark));
-        TRY(set_text(part, "model.plain", "[]", value->mark));
+        if (quantised)
+            TRY(set_text(part, "model.plain", "[]", value->mark));
     }
     if (positions)
         TRY(set_text(part, "model.max_position",

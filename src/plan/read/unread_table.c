@@ -94,6 +94,16 @@ static bool has_states(const struct plan *plan)
     return plan_has_linear(plan) || (ngram->tables && ngram->conv > 1);
 }
 
+static bool chooses_entries(const struct plan *plan)
+{
+    return plan_has_csa(plan) || plan_has_tsa(plan);
+}
+
+static bool has_tsa_choose(const struct plan *plan)
+{
+    return model_has_mixer(&plan->model, MIXER_TSA_CHOOSE);
+}
+
 #define LINEAR                                                                                 \
     HAS_LAYERS(plan_has_linear, "the model has linear layers", "the model has no linear layers")
 #define STATES                                                                                 \
@@ -107,6 +117,12 @@ static bool has_states(const struct plan *plan)
     HAS_LAYERS(plan_has_chunk, "the model has chunk layers", "the model has no chunk layers")
 #define CSA HAS_LAYERS(plan_has_csa, "the model has csa layers", "the model has no csa layers")
 #define HCA HAS_LAYERS(plan_has_hca, "the model has hca layers", "the model has no hca layers")
+#define CHOSEN_ENTRIES                                                                         \
+    HAS_LAYERS(chooses_entries, "the model has csa layers or tsa layers",                      \
+               "the model has no csa layers and no tsa layers")
+#define TSA_CHOOSE                                                                             \
+    HAS_LAYERS(has_tsa_choose, "the model has tsa_choose layers",                              \
+               "the model has no tsa_choose layers")
 #define BLOCKS                                                                                 \
     HAS_LAYERS(plan_has_blocks, "the model has blocks layers", "the model has no blocks layers")
 #define BORROWS                                                                                \
@@ -321,6 +337,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.attention.chunk", CHUNKS),
     WHEN("model.attention.csa_ratio", CSA),
     WHEN("model.attention.hca_ratio", HCA),
+    WHEN("model.attention.entry_keys", CHOSEN_ENTRIES),
     WHEN("model.attention.o_groups", SHARED_KV),
     WHEN("model.attention.o_lora_rank", SHARED_KV),
     WHEN("model.attention.output_gate", KV_APART),
@@ -355,12 +372,14 @@ const struct unread_row unread_rows[] = {
     WHEN("model.indexer.block", BLOCKS),
     WHEN("model.indexer.pooled", BLOCKS),
     WHEN("model.indexer.pool", HAS_INDEXER, MLA),
+    WHEN("model.indexer.candidates", TSA_CHOOSE),
     WHEN("model.ngram.rows", ABOVE("model.ngram.tables", 0)),
     WHEN("model.ngram.heads", ABOVE("model.ngram.tables", 0)),
     WHEN("model.ngram.width", ABOVE("model.ngram.tables", 0)),
     WHEN("model.ngram.conv", ABOVE("model.ngram.tables", 0)),
     WHEN("model.ngram.gap", ABOVE("model.ngram.tables", 0), ABOVE("model.ngram.conv", 1)),
     WHEN("model.ngram.format", ABOVE("model.ngram.tables", 0)),
+    WHEN("model.ngram.projections", ABOVE("model.ngram.tables", 0)),
     WHEN("model.mlp_bias", HAS_DENSE),
     WHEN("model.mlp_bias", ABOVE("model.mtp_layers", 0)),
     WHEN("model.encoder.hidden", ENCODES),
@@ -808,6 +827,7 @@ const struct unread_row unread_rows[] = {
          ZERO("memory.host_cache")),
     WHEN("memory.window_ratio", WINDOWS, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
     WHEN("memory.window_ratio", CHUNKS, STACK(BIT(STACK_VLLM) | BIT(STACK_SGLANG)), INFERS),
+    WHEN("memory.window_ratio", SHARED_KV, STACK(BIT(STACK_SGLANG)), INFERS),
     WHEN("memory.attention_share", STACK(BIT(STACK_SGLANG)), INFERS),
     WHEN("memory.state_ratio", STATES, STACK(BIT(STACK_SGLANG)), INFERS,
          ZERO("memory.state_slots")),

@@ -1,4 +1,5 @@
-/* What must hold of layers that borrow keys and of embeddings of the layers. */
+/* What must hold of layers that borrow keys, of those that read entries of earlier ones, and of
+ * embeddings of the layers. */
 
 #include "plan/layers.h"
 #include "plan/rule/rule_parts.h"
@@ -19,6 +20,28 @@ static bool borrows_broken(const struct plan *plan, char *text, char *hint)
                  (unsigned long long)i + 1, of_window ? "window_borrow" : "borrow",
                  of_window ? "window" : "full");
         rule_say(hint, "keys and values are those of the last such layer before it");
+        return true;
+    }
+    return false;
+}
+
+/* Entries that a layer meets are its own or those of an earlier layer of the type that makes
+ * them. */
+static bool entries_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct enum_list *list = &plan->model.layer_types;
+    bool csa = false, tsa = false;
+    for (uint64_t i = 0; i < list->n && i < plan->model.layers; i++) {
+        enum layer_type type = (enum layer_type)list->value[i];
+        bool of_csa = type == LAYER_CSA_REUSE;
+        bool of_tsa = type == LAYER_TSA_CHOOSE || type == LAYER_TSA_REUSE;
+        csa |= type == LAYER_CSA;
+        tsa |= type == LAYER_TSA;
+        if ((!of_csa || csa) && (!of_tsa || tsa))
+            continue;
+        rule_say(text, "layer %llu reads entries, and no layer before it is of type %s",
+                 (unsigned long long)i + 1, of_csa ? "csa" : "tsa");
+        rule_say(hint, "entries are those of the last such layer before it");
         return true;
     }
     return false;
@@ -85,6 +108,11 @@ static const struct rule rules[] = {
      .shape = RULE_OTHER,
      .applies = plan_borrows,
      .broken = borrows_broken},
+    {.name = "entries-there",
+     .key = "model.layer_types",
+     .shape = RULE_OTHER,
+     .applies = plan_reuses_entries,
+     .broken = entries_broken},
     {.name = "borrowed-keys-alone",
      .key = "model.layer_types",
      .shape = RULE_OTHER,

@@ -166,7 +166,7 @@ static bool is_gqa(const struct plan *plan)
 static bool types_broken(const struct plan *plan, char *text, char *hint)
 {
     const struct model *m = &plan->model;
-    bool entries = plan_has_csa(plan) || plan_has_hca(plan), shared = plan_shares_kv(plan);
+    bool entries = plan_has_entries(plan), shared = plan_shares_kv(plan);
     bool blocks = plan_has_blocks(plan) && m->attention.kind != ATTENTION_GQA;
     bool others = model_has_mixer(m, MIXER_FULL) || model_has_mixer(m, MIXER_CHUNK) ||
                   model_has_mixer(m, MIXER_REUSE) || model_has_mixer(m, MIXER_LINEAR);
@@ -191,6 +191,11 @@ static bool types_broken(const struct plan *plan, char *text, char *hint)
     rule_say(text, "model.attention.kind shared_kv is of layers of type window, csa and hca");
     rule_say(hint, "name them in model.layer_types");
     return true;
+}
+
+static bool chooses_entries(const struct plan *plan)
+{
+    return plan_has_csa(plan) || plan_has_tsa(plan);
 }
 
 static uint64_t reachable_experts(const struct plan *plan)
@@ -374,7 +379,7 @@ static const struct rule rules[] = {
     {.name = "csa-needs-indexer",
      .key = "model.indexer.heads",
      .shape = RULE_POSITIVE,
-     .applies = plan_has_csa,
+     .applies = chooses_entries,
      .a = MEMBER("indexer heads", model.indexer.heads),
      .hint = "layer_types names csa layers",
      .also = {"model.layer_types"}},

@@ -181,6 +181,9 @@ const struct field schema_table[] = {
           "tokens that become one entry in layers of type csa"),
     COUNT("model.attention.hca_ratio", model.attention.hca_ratio, 0, 1e6, "0",
           "tokens that become one entry in layers of type hca"),
+    BOOL("model.attention.entry_keys", model.attention.entry_keys, "false",
+         "keys of an indexer are made of entries, which are of tokens of their own "
+         "(DeepSeek-V4.1)"),
     COUNT("model.attention.o_groups", model.attention.o_groups, 0, 1e6, "0",
           "shared_kv: groups of heads that the output projection takes apart first"),
     COUNT("model.attention.o_lora_rank", model.attention.o_lora_rank, 0, 1e6, "0",
@@ -254,6 +257,8 @@ const struct field schema_table[] = {
     COUNT("model.indexer.pool", model.indexer.pool, 1, 1024, "1",
           "mla: tokens whose keys the indexer weighs into one, and chooses together "
           "(GLM-5.3-Flash: 4)"),
+    COUNT("model.indexer.candidates", model.indexer.candidates, 0, 1e9, "0",
+          "entries among which layers of type tsa_choose choose; 0: all"),
     BOOL("model.indexer.pooled", model.indexer.pooled, "false",
          "blocks have one key, the mean of their tokens', and all heads one choice "
          "(Qwen3.8-Flash-Next)"),
@@ -282,6 +287,8 @@ const struct field schema_table[] = {
           "tokens from one tap to the next; 0: 1"),
     FORMAT("model.ngram.format", model.ngram.format, words_format_or_none, "none",
            "format of the tables; none: fp8 where precision.weights is in 8 bits, else bf16"),
+    FORMAT("model.ngram.projections", model.ngram.projections, words_format_or_none, "none",
+           "format of what projects their rows to keys and a value; none: bf16"),
 
     /* ---- model.encoder: images before the language model ---- */
 

@@ -3,9 +3,10 @@
 #include "plan/schema/schema.h"
 
 const char *const words_attention[] = {"gqa", "mla", "shared_kv", NULL};
-const char *const words_layer[] = {"full", "window", "chunk",  "linear", "reuse",
-                                   "csa",  "hca",    "blocks", "borrow", "window_borrow",
-                                   "both", "dense",  "moe",    NULL};
+const char *const words_layer[] = {
+    "full",   "window",        "chunk", "linear",     "reuse",     "csa",
+    "hca",    "csa_reuse",     "tsa",   "tsa_choose", "tsa_reuse", "blocks",
+    "borrow", "window_borrow", "both",  "dense",      "moe",       NULL};
 const char *const words_part[] = {
     "auto",  "attention", "attention_in", "attention_out", "linear", "indexer",
     "dense", "shared",    "residual",     "latent",        NULL};

@@ -70,7 +70,7 @@ static size_t add_compressed(const struct plan *plan, struct note notes[OWN])
 {
     const struct model *model = &plan->model;
     size_t n = 0;
-    if (plan->workload.mode != MODE_TRAIN && (plan_has_csa(plan) || plan_has_hca(plan)))
+    if (plan->workload.mode != MODE_TRAIN && plan_has_entries(plan))
         notes[n++] = note_of(
             "model.layer_types",
             "assumed: an engine's cache of csa and hca layers is counted by what it holds, not "

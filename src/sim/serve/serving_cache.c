@@ -165,9 +165,22 @@ static uint64_t draft_bytes(const struct plan *plan, uint64_t tokens)
 
 /* ---- layers with entries beside a window (DeepSeek-V4) ---- */
 
+/* Layers that make entries. */
+static uint64_t made_by(const uint64_t count[MIXER_COUNT])
+{
+    return count[MIXER_CSA] + count[MIXER_HCA] + count[MIXER_TSA];
+}
+
+/* Layers with a window: these, those that read entries of theirs, and windows alone. */
+static uint64_t windows_of(const uint64_t count[MIXER_COUNT])
+{
+    return made_by(count) + count[MIXER_CSA_REUSE] + count[MIXER_TSA_CHOOSE] +
+           count[MIXER_TSA_REUSE] + count[MIXER_WINDOW];
+}
+
 static bool has_entries(const uint64_t count[MIXER_COUNT])
 {
-    return count[MIXER_CSA] + count[MIXER_HCA] > 0;
+    return windows_of(count) > count[MIXER_WINDOW];
 }
 
 /* SGLang: blocks hold what grows, the entries of all layers; open entries of hca have a pool of
@@ -234,7 +247,27 @@ static uint64_t repeats_of(uint64_t csa, uint64_t hca, uint64_t all)
 static uint64_t open_page(const struct plan *plan, enum mixer mixer, uint64_t tokens,
                           uint64_t head)
 {
-    return head ? page_of(plan, tokens, 4 * 2 * mixer_overlap(mixer) * head) : 0;
+    return head ? page_of(plan, tokens, 4 * 2 * mixer_overlap(&plan->model, mixer) * head) : 0;
+}
+
+/* Of a layer's entries and their keys the pages of a block. */
+static uint64_t entry_pages(const struct plan *plan, enum mixer mixer, uint64_t block,
+                            uint64_t row)
+{
+    uint64_t ratio = mixer_ratio(&plan->model, mixer), n = ratio ? block / ratio : 0;
+    uint64_t keys = cache_entry_bytes(plan, mixer, ratio) - row;
+    return page_of(plan, n, row) + (keys ? page_of(plan, n, keys) : 0);
+}
+
+/* Open entries of csa: in pages that slide, or in a ring of which every sequence has one where
+ * keys are made of entries (models/deepseek_v41/compressor.py: CircularBufferSpec). */
+static uint64_t open_csa(const struct plan *plan, uint64_t tokens)
+{
+    const struct model *m = &plan->model;
+    if (m->attention.entry_keys)
+        return page_of(plan, 1, cache_open_bytes(plan, MIXER_CSA));
+    return open_page(plan, MIXER_CSA, tokens, m->attention.head_dim) +
+           open_page(plan, MIXER_CSA, tokens, m->indexer.heads ? m->indexer.head_dim : 0);
 }
 
 /* Before 0.33 a block has room for a page of each size that entries and indexers' keys have,
@@ -247,7 +280,8 @@ static uint64_t tuples_bytes(const struct plan *plan, uint64_t tuple, uint64_t d
 }
 
 /* vLLM: entries and indexers' keys are one group, windows some of blocks of 64 tokens, open
- * entries of csa one of 4 and of hca one of 8 (compressor.py: block_size; sparse_swa.py), every
+ * entries of csa one of 4 and of hca one of 8 (compressor.py: block_size; sparse_swa.py), or a
+ * ring, every
  * block as large as the largest group's (0.33 v1/core/kv_cache_planning.py,
  * get_kv_cache_config_from_groups). DeepSeek-V4-Flash's groups are of 62, 22, 21, 42 and 20
  * layers, the largest of 1,002,240 bytes (vLLM issue 54703). */
@@ -256,29 +290,28 @@ static void group_pages(const struct plan *plan, const uint64_t count[MIXER_COUN
 {
     enum { WINDOW_BLOCK = 64, CSA_BLOCK = 4, HCA_BLOCK = 8 };
     const struct attention *a = &plan->model.attention;
-    const uint64_t csa = count[MIXER_CSA], hca = count[MIXER_HCA];
-    const uint64_t all = csa + hca + count[MIXER_WINDOW];
+    const uint64_t csa = count[MIXER_CSA], hca = count[MIXER_HCA], tsa = count[MIXER_TSA];
+    const uint64_t all = windows_of(count), block = out->block_tokens;
     const uint64_t row = cache_layer_bytes(plan, MIXER_WINDOW, 1);
-    const uint64_t both = csa ? cache_entry_bytes(plan, MIXER_CSA, a->csa_ratio) : row;
-    const uint64_t n = csa ? out->block_tokens / a->csa_ratio : 0;
     const uint64_t repeats = repeats_of(csa, hca, all);
-    uint64_t index = plan->model.indexer.heads ? plan->model.indexer.head_dim : 0;
-    const uint64_t far = hca ? page_of(plan, out->block_tokens / a->hca_ratio, row) : 0;
-    const uint64_t near = csa ? page_of(plan, n, row) + page_of(plan, n, both - row) : 0;
+    const uint64_t far = hca ? entry_pages(plan, MIXER_HCA, block, row) : 0;
+    const uint64_t near = csa ? entry_pages(plan, MIXER_CSA, block, row) : 0;
+    const uint64_t each = tsa ? entry_pages(plan, MIXER_TSA, block, row) : 0;
     const uint64_t depth = lesser(repeats, all);
+    const bool ring = a->entry_keys;
     const uint64_t sizes[] = {
-        hca * far + csa * near,
+        hca * far + csa * near + tsa * each,
         depth * page_of(plan, WINDOW_BLOCK, row),
-        tuples_bytes(plan, near + far, greater(depth, hca)),
-        csa * (open_page(plan, MIXER_CSA, CSA_BLOCK, a->head_dim) +
-               open_page(plan, MIXER_CSA, CSA_BLOCK, index)),
+        tuples_bytes(plan, near + far + each, greater(depth, hca)),
+        csa * open_csa(plan, CSA_BLOCK),
         hca * open_page(plan, MIXER_HCA, HCA_BLOCK, a->head_dim),
     };
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
         out->block_bytes = sizes[i] > out->block_bytes ? sizes[i] : out->block_bytes;
     out->slides[0] = (struct cache_slide){ceil_div(all, repeats), WINDOW_BLOCK, a->window};
-    out->slides[1] =
-        (struct cache_slide){csa > 0, CSA_BLOCK, mixer_overlap(MIXER_CSA) * a->csa_ratio};
+    out->slides[1] = (struct cache_slide){
+        csa > 0 && !ring, CSA_BLOCK, mixer_overlap(&plan->model, MIXER_CSA) * a->csa_ratio};
+    out->rings = csa > 0 && ring;
     out->slides[2] = (struct cache_slide){hca > 0, HCA_BLOCK, a->hca_ratio};
     out->n_slides = CACHE_SLIDES;
 }
@@ -288,7 +321,7 @@ static void group_compressed(const struct plan *plan, const uint64_t count[MIXER
 {
     bool overflow = false;
     out->block_tokens = engine_cache_block(plan);
-    out->layers = count[MIXER_CSA] + count[MIXER_HCA];
+    out->layers = made_by(count);
     out->groups[MIXER_FULL] = out->n = 1;
     if (plan->stack.kind == STACK_VLLM)
         group_pages(plan, count, out);
@@ -329,6 +362,20 @@ static void add_beside(const struct plan *plan, const struct slots *slots,
             out->rings += slots->value[slot_kind_layers((enum layer_kind)k)];
     out->rings = ceil_div(out->rings, out->layers) + (model_index_pool(&plan->model) > 1);
     out->n += out->rings;
+}
+
+/* Keys that layers with another one's choice do not have, where one group holds all layers:
+ * each has its own row (vLLM v1/kv_cache_interface.py, UniformTypeKVCacheSpecs; SGLang pull
+ * request 30531, of August 2026; TensorRT-LLM 16558). */
+static uint64_t keys_of_reuse(const struct plan *plan, const struct slots *slots,
+                              uint64_t tokens)
+{
+    uint64_t layers = 0;
+    bool overflow = false;
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        if (kind_mixer((enum layer_kind)k) == MIXER_REUSE)
+            layers += slots->value[slot_kind_layers((enum layer_kind)k)];
+    return checked_mul3(layers, tokens, cache_index_token(plan), &overflow);
 }
 
 void cache_groups_of(const struct plan *plan, const struct slots *slots,
@@ -379,6 +426,8 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
         out->block_bytes =
             bytes_of_all(plan, each, out->block_tokens,
                          joined || !count[MIXER_FULL] ? 1 : engine_window_ratio(plan));
+    if (out->n == 1)
+        out->block_bytes -= keys_of_reuse(plan, slots, out->block_tokens);
     out->block_bytes =
         checked_add(out->block_bytes, choice_bytes(plan, slots, out->block_tokens), &overflow);
     out->block_bytes =

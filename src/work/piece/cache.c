@@ -8,11 +8,18 @@
 
 const char *cache_name(enum mixer mixer)
 {
-    static const char *const names[MIXER_COUNT] = {
-        [MIXER_FULL] = "kv_cache",        [MIXER_WINDOW] = "window_cache",
-        [MIXER_CHUNK] = "chunk_cache",    [MIXER_REUSE] = "reuse_kv_cache",
-        [MIXER_CSA] = "csa_window_cache", [MIXER_HCA] = "hca_window_cache",
-        [MIXER_BLOCKS] = "blocks_cache"};
+    static const char *const names[MIXER_COUNT] = {[MIXER_FULL] = "kv_cache",
+                                                   [MIXER_WINDOW] = "window_cache",
+                                                   [MIXER_CHUNK] = "chunk_cache",
+                                                   [MIXER_REUSE] = "reuse_kv_cache",
+                                                   [MIXER_CSA] = "csa_window_cache",
+                                                   [MIXER_HCA] = "hca_window_cache",
+                                                   [MIXER_CSA_REUSE] = "csa_reuse_window_cache",
+                                                   [MIXER_TSA] = "tsa_window_cache",
+                                                   [MIXER_TSA_CHOOSE] =
+                                                       "tsa_choose_window_cache",
+                                                   [MIXER_TSA_REUSE] = "tsa_reuse_window_cache",
+                                                   [MIXER_BLOCKS] = "blocks_cache"};
     return names[mixer];
 }
 
@@ -20,7 +27,8 @@ struct cache_names cache_names(enum mixer mixer)
 {
     static const struct cache_names names[MIXER_COUNT] = {
         [MIXER_CSA] = {"csa_cache", "csa_index_cache", "csa_open_windows"},
-        [MIXER_HCA] = {"hca_cache", NULL, "hca_open_windows"}};
+        [MIXER_HCA] = {"hca_cache", NULL, "hca_open_windows"},
+        [MIXER_TSA] = {"tsa_cache", "tsa_index_cache", NULL}};
     return names[mixer];
 }
 
@@ -28,8 +36,7 @@ struct cache_names cache_names(enum mixer mixer)
 static uint64_t bound_of(const struct plan *plan, enum mixer mixer)
 {
     const struct attention *a = &plan->model.attention;
-    bool window =
-        mixer_owner(mixer) == MIXER_WINDOW || mixer == MIXER_CSA || mixer == MIXER_HCA;
+    bool window = mixer_owner(mixer) == MIXER_WINDOW || mixer_ratio(&plan->model, mixer);
     return window ? a->window : mixer == MIXER_CHUNK ? a->chunk : 0;
 }
 
@@ -114,14 +121,26 @@ uint64_t cache_index_token(const struct plan *plan)
     return index_bytes(plan, MIXER_FULL);
 }
 
+/* Rows of a ring of them: those of a step and one before it, a power of two (vLLM
+ * models/deepseek_v41/compressor.py, CompressorStateCache). */
+static uint64_t open_ring(const struct plan *plan)
+{
+    uint64_t rows = 8;
+    while (rows < drafted_columns(plan) + 2)
+        rows *= 2;
+    return rows;
+}
+
 /* Rows of kv and gate that the next entries are made of, and their elements. */
 static uint64_t open_elements(const struct plan *plan, enum mixer mixer, bool *overflow)
 {
     const struct model *model = &plan->model;
-    uint64_t overlap = mixer_overlap(mixer), size = model->attention.head_dim;
-    if (mixer == MIXER_CSA && model->indexer.heads)
+    uint64_t overlap = mixer_overlap(model, mixer), size = model->attention.head_dim;
+    if (mixer == MIXER_CSA && model->indexer.heads && !model->attention.entry_keys)
         size = checked_add(size, model->indexer.head_dim, overflow);
     uint64_t rows = checked_mul(overlap, mixer_ratio(model, mixer), overflow);
+    if (plan->stack.kind == STACK_VLLM && model->attention.entry_keys)
+        rows = open_ring(plan);
     if (plan->stack.kind == STACK_SGLANG && plan->workload.speculation.tokens)
         rows = checked_mul(2, rows, overflow); /* tokens that are taken back */
     return checked_mul3(rows, 2 * overlap, size, overflow);
@@ -129,9 +148,16 @@ static uint64_t open_elements(const struct plan *plan, enum mixer mixer, bool *o
 
 /* One head that is key and value: rotary columns in 16 bits, a scale byte per 64 of the others
  * and one of padding: 584 of 448 + 64 (vLLM models/deepseek_v4/compressor.py; SGLang
- * model_executor/pool_configurator.py). In bytes, beside one each. */
-static uint64_t packed_head_bytes(uint64_t head, uint64_t rotary)
+ * model_executor/pool_configurator.py). Where an indexer's keys are made of entries, vLLM has a
+ * scale byte per 32 of all columns on Blackwell: 528 (models/deepseek_v41/attention.py,
+ * _use_v41_mxfp8_kv_record). In bytes, beside one each. */
+static uint64_t packed_head_bytes(const struct plan *plan)
 {
+    const struct attention *a = &plan->model.attention;
+    uint64_t head = a->head_dim, rotary = a->qk_rope_head_dim;
+    if (a->entry_keys && plan->stack.kind == STACK_VLLM &&
+        plan_generation(plan) == GENERATION_SM100)
+        return head / 32;
     return rotary + (head > rotary ? (head - rotary) / 64 : 0) + 1;
 }
 
@@ -144,9 +170,7 @@ static uint64_t packed_bytes(const struct plan *plan)
     const struct attention *a = &plan->model.attention;
     bool engine = plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG;
     if (a->kind == ATTENTION_SHARED_KV)
-        return engine && plan->precision.kv_cache == DTYPE_FP8
-                   ? packed_head_bytes(a->head_dim, a->qk_rope_head_dim)
-                   : 0;
+        return engine && plan->precision.kv_cache == DTYPE_FP8 ? packed_head_bytes(plan) : 0;
     bool packed = engine && plan->model.indexer.heads && a->kind == ATTENTION_MLA &&
                   a->qk_rope_head_dim && plan->precision.kv_cache == DTYPE_FP8 &&
                   plan_generation(plan) == GENERATION_SM90;
@@ -185,6 +209,8 @@ uint64_t cache_entry_bytes(const struct plan *plan, enum mixer mixer, uint64_t t
 {
     bool overflow = false;
     uint64_t ratio = mixer_ratio(&plan->model, mixer), n = ratio ? tokens / ratio : 0;
+    if (!mixer_overlap(&plan->model, mixer)) /* those of an earlier layer */
+        return 0;
     return checked_add(rows_bytes(plan, mixer, n, &overflow),
                        checked_mul(n, index_bytes(plan, mixer), &overflow), &overflow);
 }
@@ -192,7 +218,7 @@ uint64_t cache_entry_bytes(const struct plan *plan, enum mixer mixer, uint64_t t
 uint64_t cache_open_bytes(const struct plan *plan, enum mixer mixer)
 {
     bool overflow = false;
-    if (!mixer_ratio(&plan->model, mixer))
+    if (!mixer_overlap(&plan->model, mixer) || mixer_ratio(&plan->model, mixer) == 1)
         return 0;
     enum dtype format = plan_is_engine(plan) ? DTYPE_F32 : plan->precision.activations;
     return checked_mul(open_elements(plan, mixer, &overflow), dtype_bits(format), &overflow) /
@@ -286,8 +312,9 @@ struct size cache_entries(struct sizes *z, const struct plan *plan, enum mixer m
                           struct size tokens, uint64_t block)
 {
     uint64_t ratio = mixer_ratio(&plan->model, mixer);
-    struct size n =
-        size_div(z, tokens, size_slot(z, mixer == MIXER_CSA ? SLOT_CSA_RATIO : SLOT_HCA_RATIO));
+    enum mixer source = mixer_source(mixer);
+    enum slot slot = source == MIXER_CSA ? SLOT_CSA_RATIO : SLOT_HCA_RATIO;
+    struct size n = source == MIXER_TSA ? tokens : size_div(z, tokens, size_slot(z, slot));
     return ratio && block / ratio > 1 ? size_up(z, n, block / ratio) : n;
 }
 

@@ -150,6 +150,18 @@ static void fill_entries(struct dims *d, struct size head, struct size index)
     }
 }
 
+/* Columns of what entries of a mixer's layers are made of, and the indexer's keys of them;
+ * whether their windows overlap or stand apart, as where entries are keys. */
+static fact_set fill_parts(struct dims *d, enum mixer mixer)
+{
+    bool overflow = false, apart = mixer == MIXER_HCA || d->plan->model.attention.entry_keys;
+    uint64_t parts = mixer_entry_parts(&d->plan->model, mixer, 1, &overflow);
+    struct size head = size_slot(d->z, SLOT_HEAD_DIM), key = size_slot(d->z, SLOT_INDEX_DIM);
+    d->width[apart ? COL_HCA_IN : COL_CSA_IN] = size_times(d->z, head, parts);
+    d->width[COL_INDEX_IN] = size_times(d->z, key, parts);
+    return apart ? FACT_HCA : FACT_CSA;
+}
+
 /* One head that is key and value, whole on every rank; groups of heads on theirs. Indexer's
  * keys are of entries (layer-kinds.md 1.8). */
 static void fill_shared_widths(struct dims *d, struct size heads)
@@ -160,9 +172,8 @@ static void fill_shared_widths(struct dims *d, struct size heads)
     w[COL_Q] = w[COL_CONTEXT] = w[COL_UP_OUT] = size_mul(z, heads, head);
     w[COL_K] = head;
     w[COL_V] = size_const(z, 0);
-    w[COL_CSA_IN] = size_times(z, head, 2 * mixer_overlap(MIXER_CSA));
-    w[COL_HCA_IN] = size_times(z, head, 2 * mixer_overlap(MIXER_HCA));
-    w[COL_INDEX_IN] = size_times(z, index, 2 * mixer_overlap(MIXER_CSA));
+    fill_parts(d, MIXER_HCA);
+    fill_parts(d, MIXER_CSA); /* whose indexer's keys stay */
     fill_entries(d, head, index);
     w[COL_GROUP_IN] = size_div(z, size_mul(z, size_slot(z, SLOT_HEADS), head), groups);
     w[COL_OUT_IN] = w[COL_O_RANKS] =
@@ -543,6 +554,10 @@ void dims_mixer(struct dims *d, enum mixer mixer)
     const fact_set chosen[MIXER_COUNT] = {[MIXER_FULL] = own,
                                           [MIXER_REUSE] = FACT_SPARSE,
                                           [MIXER_CSA] = FACT_INDEX | FACT_SPARSE,
+                                          [MIXER_CSA_REUSE] = FACT_SPARSE,
+                                          [MIXER_TSA] = FACT_INDEX | FACT_SPARSE,
+                                          [MIXER_TSA_CHOOSE] = FACT_INDEX | FACT_SPARSE,
+                                          [MIXER_TSA_REUSE] = FACT_SPARSE,
                                           [MIXER_BLOCKS] = own | FACT_BLOCKS};
     const struct model *model = &d->plan->model;
     if (d->mix && d->mixer == mixer)
@@ -562,12 +577,12 @@ void dims_mixer(struct dims *d, enum mixer mixer)
     d->facts |= mixer_borrows(mixer) ? 0 : FACT_OWN_KV;
     d->facts |= dims_projects_kv(d->plan, mixer) ? 0 : FACT_Q_ALONE;
     d->facts |= model_attention(model, mixer).k_eq_v ? FACT_K_EQ_V : 0;
-    if (model_has_indexer(model, mixer == MIXER_REUSE ? MIXER_FULL : mixer))
+    if (model_has_indexer(model, mixer == MIXER_REUSE ? MIXER_FULL : mixer_source(mixer)))
         d->facts |= chosen[mixer];
-    d->facts |= mixer == MIXER_CSA          ? FACT_CSA
-                : mixer == MIXER_HCA        ? FACT_HCA
-                : d->facts & FACT_SHARED_KV ? FACT_NO_ENTRIES
-                                            : 0;
+    if (mixer_overlap(model, mixer))
+        d->facts |= fill_parts(d, mixer);
+    else if (d->facts & FACT_SHARED_KV)
+        d->facts |= FACT_NO_ENTRIES;
 }
 
 void dims_fill(struct dims *d, const struct plan *plan, struct sizes *sizes)

@@ -140,7 +140,7 @@ __extension__ typedef unsigned __int128 fact_set;
 #define FACT_LOW_RANK_DECAY FACT(63)
 #define FACT_SHARED_KV FACT(28) /* one head is key and value */
 #define FACT_KV_APART FACT(29)  /* keys and values are two */
-#define FACT_CSA FACT(30)       /* entries of csa, of hca, beside a window */
+#define FACT_CSA FACT(30)       /* entries beside a window: of csa; of hca, of tokens apart */
 #define FACT_HCA FACT(31)
 #define FACT_INDEX_KEYS FACT(32) /* the indexer's keys are of tokens, not of entries */
 #define FACT_STREAMS FACT(33)    /* hyper-connections mix copies of the residual */
@@ -156,7 +156,7 @@ __extension__ typedef unsigned __int128 fact_set;
 #define FACT_LAYER_EMBEDDING FACT(43) /* layers have embeddings of their own */
 #define FACT_Q_ALONE FACT(44)         /* what projects to heads gives queries alone */
 #define FACT_WEIGHED FACT(45)         /* a mixer and a network read a row weighed of several */
-#define FACT_NO_ENTRIES FACT(46)      /* one head is key and value, of tokens alone */
+#define FACT_NO_ENTRIES FACT(46)      /* one head is key and value, no entries are made of it */
 #define FACT_RING FACT(48)            /* cp > 1: one rank's at a time; the next: all at once */
 #define FACT_RING_AT_ONCE FACT(49)
 #define FACT_DELAYED FACT(47)       /* that recipe scales by what was */

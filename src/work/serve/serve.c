@@ -105,6 +105,8 @@ static struct size shared_width(const struct serve *v, const struct dims *d)
         sum = size_add(v->s, sum, w[COL_HCA_IN]);
     if (d->facts & FACT_CSA)
         sum = size_sum(v->s, SIZES(sum, w[COL_CSA_IN], w[COL_INDEX_IN], w[COL_INDEX_Q]));
+    else if (d->facts & FACT_INDEX)
+        sum = size_add(v->s, sum, w[COL_INDEX_Q]);
     return sum;
 }
 
@@ -461,8 +463,9 @@ static void entry_buffers(const struct plan *plan, struct work *work, struct dim
                  cache_width(d));
     if (d->facts & FACT_INDEX)
         cache_buffer(plan, work, names.keys, d->mixer, DTYPE_INT8, 0, n, cache_index_bytes(d));
-    cache_buffer(plan, work, names.open, d->mixer, DTYPE_INT8, 0, size_const(s, 1),
-                 size_const(s, cache_open_bytes(plan, d->mixer)));
+    if (names.open)
+        cache_buffer(plan, work, names.open, d->mixer, DTYPE_INT8, 0, size_const(s, 1),
+                     size_const(s, cache_open_bytes(plan, d->mixer)));
 }
 
 /* Columns of the convolutions behind n-grams, of every sequence. */

@@ -78,8 +78,13 @@ static void ngrams(const struct plan *plan, struct work *work, const struct para
         work_host(work, "ngram_tables", size_mul(s, table, tables), source);
     else
         serve_state(work, "ngram_tables", plan_ngram_format(plan), table, tables, source);
-    serve_state(work, "ngram_projections", DTYPE_BF16,
-                size_const(s, 2 * params_part_total(params->ngrams)), first,
+    uint64_t vectors = params->ngrams.norms + params->ngrams.biases;
+    uint64_t outputs = (plan->model.residual_streams + 1) * plan->model.hidden;
+    struct size both =
+        size_matrix_bytes(s, plan_ngram_projections(plan), size_const(s, g->tables * outputs),
+                          size_const(s, g->width));
+    serve_state(work, "ngram_projections", plan_ngram_projections(plan),
+                size_add(s, both, size_const(s, 2 * vectors)), first,
                 "vLLM models/qwen4_exp/nvidia/ple_layer.py: kv_proj, conv1d, norms");
 }
 

@@ -332,23 +332,22 @@ static void linear_vectors(const struct plan *plan, struct work *work)
 /* Every kind of layer with a window, and what it has beside it. */
 static void shared_mixers(const struct plan *plan, struct work *work)
 {
-    static const struct {
-        enum mixer mixer;
-        const char *name;
-    } rows[] = {{MIXER_FULL, "attention_weights"},
-                {MIXER_WINDOW, "window_weights"},
-                {MIXER_CSA, "csa_weights"},
-                {MIXER_HCA, "hca_weights"}};
-    bool kinds[KIND_COUNT];
+    static const char *const names[MIXER_COUNT] = {[MIXER_FULL] = "attention_weights",
+                                                   [MIXER_WINDOW] = "window_weights",
+                                                   [MIXER_CSA] = "csa_weights",
+                                                   [MIXER_HCA] = "hca_weights",
+                                                   [MIXER_CSA_REUSE] = "csa_reuse_weights",
+                                                   [MIXER_TSA] = "tsa_weights",
+                                                   [MIXER_TSA_CHOOSE] = "tsa_choose_weights",
+                                                   [MIXER_TSA_REUSE] = "tsa_reuse_weights"};
+    bool kinds[KIND_COUNT], has[MIXER_COUNT] = {false};
     segments_kinds(plan, kinds);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        bool has = false;
-        for (unsigned k = 0; k < KIND_COUNT; k++)
-            has |= kinds[k] && kind_mixer((enum layer_kind)k) == rows[i].mixer;
-        if (has)
-            mixer_matrices(plan, work, rows[i].name, rows[i].mixer,
+    for (unsigned k = 0; k < KIND_COUNT; k++)
+        has[kind_mixer((enum layer_kind)k)] |= kinds[k];
+    for (unsigned m = 0; m < MIXER_COUNT; m++)
+        if (has[m] && names[m])
+            mixer_matrices(plan, work, names[m], (enum mixer)m,
                            ATTENTION_PARTS | INDEXER_PARTS);
-    }
 }
 
 /* The experts of every id of the vocabulary, of 32 bits in engines (vLLM models/deepseek_v4,

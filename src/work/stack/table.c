@@ -318,6 +318,13 @@ static bool trains_ngrams(const struct plan *plan)
     return plan->workload.mode == MODE_TRAIN && plan->model.ngram.tables > 0;
 }
 
+static bool trains_entries_apart(const struct plan *plan)
+{
+    return plan->workload.mode == MODE_TRAIN &&
+           (plan_has_tsa(plan) || plan_reuses_entries(plan) ||
+            (plan_has_csa(plan) && plan->model.attention.entry_keys));
+}
+
 static bool has_gates_or_ngrams(const struct plan *plan)
 {
     return plan->model.residual_rank > 0 || plan->model.ngram.tables > 0;
@@ -358,6 +365,11 @@ static const struct {
      "training of pooled keys of an indexer, and of copies of the residual that are not mixed, "
      "end in a mean or stop before prediction modules is",
      "the software itself has none (Megatron-Bridge pull request 6137 is open)",
+     "plan workload.mode prefill, decode or serve"},
+    {~0u, trains_entries_apart,
+     "training of layers that read entries of earlier ones, or whose entries are an indexer's "
+     "keys, is",
+     "what they keep for backward is not modelled (model.layer_types)",
      "plan workload.mode prefill, decode or serve"},
     {~0u, trains_ngrams, "training with embeddings of n-grams is",
      "what it keeps of them for backward is not modelled (model.ngram)",

@@ -31,6 +31,7 @@ struct step {
     struct again again;     /* what the stack recomputes */
     uint16_t labels;        /* ids of the step's tokens */
     struct encoder_run encoder;
+    uint16_t entries; /* that a layer makes before its indexer's keys of them */
 };
 
 /* ---- pieces: buffers in the activations' dtype, ops with the bytes of their operands ---- */
@@ -93,9 +94,13 @@ uint16_t step_gathered(struct step *s, const char *name, uint16_t x);
 uint16_t step_attention(struct step *s, uint16_t x);
 uint16_t step_mixer(struct step *s, uint16_t normed); /* what lies between norm and sum */
 uint16_t step_linear(struct step *s, uint16_t x);
-/* Layers that keep entries of several tokens, and how many of so many tokens; sequences of a
- * decode step whose tokens a rank has: step_attention.c */
+/* Layers that meet entries of tokens, and those that make some; how many of so many tokens, and
+ * what a list without these layers' own reads of them; twice the mean number of n that each
+ * token meets, at most the last `kept`; sequences of a decode step whose tokens a rank has:
+ * step_attention.c */
 bool step_has_entries(const struct step *s);
+bool step_makes_entries(const struct step *s);
+struct size step_mean_of(struct sizes *sizes, struct size n, struct size kept);
 struct size step_entries_of(struct step *s, struct size tokens);
 struct size step_own_sequences(struct step *s);
 /* Scores of the indexer against every token in reach, and the keys or blocks with the best: no

@@ -2,6 +2,7 @@
  * whose keys an indexer chooses, absorbed into the latent space. Sources: training-model.md
  * section 3, engines.md (MLA decode). */
 #include "plan/engine.h"
+#include "plan/mixer.h"
 #include "work/piece/cache.h"
 #include "work/step/step.h"
 
@@ -15,6 +16,11 @@ static struct size cache_bytes(struct step *s, struct size tokens)
 }
 
 bool step_has_entries(const struct step *s)
+{
+    return mixer_ratio(&s->plan->model, s->d.mixer) > 0;
+}
+
+bool step_makes_entries(const struct step *s)
 {
     return s->d.facts & (FACT_CSA | FACT_HCA);
 }
@@ -55,7 +61,7 @@ static struct size reached_context(struct step *s)
 }
 
 /* Twice the mean number of n that one of them meets, at most the last `kept`. */
-static struct size mean_of(struct sizes *z, struct size n, struct size kept)
+struct size step_mean_of(struct sizes *z, struct size n, struct size kept)
 {
     return size_sub(z, size_times(z, kept, 2), size_div(z, size_mul(z, kept, kept), n));
 }
@@ -67,7 +73,7 @@ static struct size reach_entries(struct step *s, struct size tokens, struct size
     struct size n = step_entries_of(s, tokens), most = n;
     if (s->d.facts & FACT_SPARSE)
         most = size_min(z, n, size_slot(z, SLOT_INDEX_TOP_K));
-    return size_add(z, mean_of(z, tokens, kept), mean_of(z, n, most));
+    return size_add(z, step_mean_of(z, tokens, kept), step_mean_of(z, n, most));
 }
 
 /* Of blocks: a token's own up to itself, the others whole. */
@@ -98,7 +104,7 @@ static struct size reach(struct step *s)
     if (s->d.facts & FACT_SPARSE)
         kept = size_min(z, n, size_slot(z, SLOT_INDEX_TOP_K));
     if (mixer_owner(s->d.mixer) == MIXER_WINDOW || s->d.facts & FACT_SPARSE)
-        return mean_of(z, n, kept);
+        return step_mean_of(z, n, kept);
     if (s->d.mixer != MIXER_CHUNK)
         return n;
     struct size whole = size_mul(z, size_div(z, n, kept), kept), rest = size_sub(z, n, whole);
@@ -309,7 +315,7 @@ static struct heads mla(struct step *s, uint16_t x)
  */
 static uint16_t compressed(struct step *s, uint16_t x)
 {
-    if (!step_has_entries(s))
+    if (!step_makes_entries(s))
         return WORK_NONE;
     bool csa = s->d.facts & FACT_CSA;
     uint16_t parts = step_product(s, csa ? "csa_compress" : "hca_compress", x, "entry_parts",
@@ -325,9 +331,11 @@ static uint16_t compressed(struct step *s, uint16_t x)
 /* One head that is key and value: k alone is there, with the entries it meets beside. */
 static struct heads shared_kv(struct step *s, uint16_t x)
 {
+    bool first = s->plan->model.attention.entry_keys;
+    s->entries = first ? compressed(s, x) : WORK_NONE;
     uint16_t chosen, q = mla_q(s, x, &chosen);
     uint16_t c = latent(s, "shared_kv", "kv", x);
-    uint16_t entries = step_keys_of_all(s, "entries", compressed(s, x));
+    uint16_t entries = step_keys_of_all(s, "entries", first ? s->entries : compressed(s, x));
     struct heads h = {heads_rows(s, "q", COL_Q),
                       heads_rows(s, "k", COL_K),
                       WORK_NONE,
@@ -409,7 +417,7 @@ static void write_cache(struct step *s, const struct heads *h)
                                    MANY(2, true, false, h->v)));
     struct size keys = rows, kept = rows;
     if (step_has_entries(s)) {
-        keys = step_entries_of(s, rows);
+        keys = step_makes_entries(s) ? step_entries_of(s, rows) : size_const(s->l.z, 0);
         kept = size_add(s->l.z, rows, keys);
     }
     struct size index = size_mul(s->l.z, keys, cache_index_bytes(&s->d));
@@ -458,6 +466,10 @@ static uint16_t core(struct step *s, const struct heads *h, uint16_t arrived)
     if (s->decode)
         attention->bytes_read =
             size_add(l->z, l->work->buffers[q].bytes, cache_bytes(s, cached_tokens(s)));
+    else if (step_has_entries(s) && !step_makes_entries(s)) /* of an earlier layer */
+        attention->bytes_read =
+            size_add(l->z, attention->bytes_read,
+                     cache_bytes(s, step_entries_of(s, s->d.rows[ROW_FULL])));
     context = step_summed_context(s, context, width);
     return absorbed ? absorb(s, "absorb_v", context, size_slot(l->z, SLOT_KV_RANK),
                              size_slot(l->z, SLOT_V_DIM))

@@ -125,7 +125,8 @@ static uint16_t add_ngrams(struct step *s, uint16_t x)
     struct size rows = s->d.rows[ROW_LOCAL], width = size_const(l->z, model->ngram.width);
     struct size both = size_times(l->z, s->d.width[COL_HIDDEN], model->residual_streams + 1);
     uint16_t read = ngram_rows(s);
-    uint16_t w = layer_weights_as(l, "w_ngrams", DTYPE_BF16, l->one, width, both);
+    uint16_t w =
+        layer_weights_as(l, "w_ngrams", plan_ngram_projections(s->plan), l->one, width, both);
     uint16_t projected = step_rows(s, "ngrams_projected", CATEGORY_ACTIVATION, rows, both);
     layer_gemm(l, "ngram_projection", read, w, WORK_NONE, projected, layer_no_groups(),
                (struct gemm_shape){.rows = rows, .k = width, .n = both, .groups = l->one});

@@ -26,6 +26,36 @@ static uint16_t pooled(struct step *s, uint16_t x, uint16_t k)
     return keys;
 }
 
+/* The keys of what this layer makes: of tokens, of entries, or of the entries themselves; none
+ * where those of an earlier layer are there. */
+static uint16_t own_keys(struct step *s, uint16_t x)
+{
+    if (s->d.facts & FACT_CSA)
+        return step_product(s, "index_compress", x, "index_key_parts", CATEGORY_ATTENTION);
+    if (s->d.facts & FACT_HCA) {
+        const struct size tokens = s->d.rows[ROW_LOCAL];
+        s->d.rows[ROW_LOCAL] = step_entries_of(s, tokens);
+        uint16_t k =
+            step_product(s, "index_entry_k", s->entries, "index_key", CATEGORY_ATTENTION);
+        s->d.rows[ROW_LOCAL] = tokens;
+        return k;
+    }
+    return step_has_entries(s) ? WORK_NONE
+                               : step_product(s, "index_k", x, "index_key", CATEGORY_ATTENTION);
+}
+
+/* Entries of so many tokens that are scored: of a step's twice their mean, as of tokens. */
+static struct size scored(struct step *s, struct size tokens, bool mean)
+{
+    struct sizes *z = s->l.z;
+    uint64_t most = s->plan->model.indexer.candidates;
+    struct size n = step_entries_of(s, tokens);
+    if (s->d.mixer != MIXER_TSA_CHOOSE || !most)
+        return n;
+    struct size kept = size_min(z, n, size_const(z, most));
+    return mean ? step_mean_of(z, n, kept) : kept;
+}
+
 uint16_t step_choose(struct step *s, uint16_t x, uint16_t from)
 {
     struct sizes *z = s->l.z;
@@ -34,10 +64,7 @@ uint16_t step_choose(struct step *s, uint16_t x, uint16_t from)
     if (!(s->d.facts & FACT_INDEX))
         return WORK_NONE;
     uint16_t q = step_product(s, "index_q", from, "index_query", CATEGORY_ATTENTION);
-    uint16_t k =
-        entries ? step_product(s, "index_compress", x, "index_key_parts", CATEGORY_ATTENTION)
-                : step_product(s, "index_k", x, "index_key", CATEGORY_ATTENTION);
-    k = pooled(s, x, k);
+    uint16_t k = pooled(s, x, own_keys(s, x));
     k = step_keys_of_all(s, "index_key", k);
     uint16_t w =
         blocks ? WORK_NONE
@@ -49,8 +76,8 @@ uint16_t step_choose(struct step *s, uint16_t x, uint16_t from)
                                    MANY(2, true, false, w), MANY(3, false, true, chosen)));
     struct size context = size_slot(z, SLOT_CONTEXT), attended = size_slot(z, SLOT_ATTENDED);
     if (entries) {
-        context = step_entries_of(s, context);
-        attended = step_entries_of(s, attended);
+        context = scored(s, context, false);
+        attended = scored(s, attended, true);
     }
     struct size reached = pools_of(s, s->decode ? size_times(z, context, 2) : attended);
     if (blocks && s->plan->model.indexer.pooled) /* one key a block */
