@@ -142,6 +142,9 @@ uint64_t engine_sglang_requests(const struct plan *plan); /* of a replica by def
 /* Graphs of steps with prompts; what attention leaves of a fraction of memory, whoever said it.
  */
 enum graphs engine_sglang_prompt_graphs(const struct plan *plan);
+bool engine_sglang_loads_encoder(const struct plan *plan);
+/* Bytes beside its pool for images. */
+uint64_t engine_sglang_image_bytes(const struct plan *plan);
 double engine_sglang_attention_share(const struct plan *plan);
 /* Bytes that its fraction leaves to steps and graphs. */
 uint64_t engine_sglang_kept(const struct plan *plan);

@@ -316,6 +316,19 @@ const struct field schema_table[] = {
         "model.encoder.on_request", model.encoder.on_request, "false",
         "SGLang takes images, and a part of its default fraction for them, where it is told to "
         "alone (Gemma 3)"),
+    BOOL("model.encoder.loaded_on_request", model.encoder.loaded_on_request, "false",
+         "and loads the encoder then alone (Llama 4)"),
+    BOOL("model.encoder.captured", model.encoder.captured, "false",
+         "SGLang captures CUDA graphs of prompts though the model takes images (Qwen3.5)"),
+    BOOL("model.encoder.nested", model.encoder.nested, "false",
+         "its configuration stands within another, where SGLang's default fraction of memory "
+         "does not see it (Qwen3-Omni)"),
+    COUNT("model.encoder.said_layers", model.encoder.said_layers, 0, 10000, "0",
+          "num_hidden_layers of vision_config, by which SGLang's default fraction weighs the "
+          "encoder: 24 where it says depth (Qwen3-VL); 0: as layers"),
+    COUNT("model.encoder.said_hidden", model.encoder.said_hidden, 0, 1e7, "0",
+          "hidden_size of vision_config, by which it does, too: of Qwen2-VL that of tokens; 0: "
+          "as hidden"),
 
     /* ---- model.moe ---- */
 

@@ -219,7 +219,8 @@ static void take_bytes(const struct run *run, struct serving_report *r)
         return;
     case POOL_OF_FREE:
         r->requested_bytes = (uint64_t)(fraction * (double)remaining(device, r->outside_bytes));
-        r->cache_bytes = remaining(r->requested_bytes, r->weights_bytes);
+        r->cache_bytes =
+            remaining(r->requested_bytes, r->weights_bytes + engine_sglang_image_bytes(plan));
         return;
     case POOL_OF_REST:
         r->requested_bytes = (uint64_t)(fraction * (double)device);
