@@ -294,9 +294,20 @@ bool engine_caches_states(const struct plan *plan)
            model_has_mixer(model, MIXER_LINEAR);
 }
 
+/* SGLang: a sequence's own and the radix cache's, 3, and 2 that take turns with them beside a
+ * schedule that overlaps, which it takes by itself for all kinds but these
+ * (arg_groups/overrides.py of 0.5.23, _mamba_radix_cache_resolution). */
+static uint64_t sglang_copies(const struct plan *plan)
+{
+    enum linear_kind kind = plan->model.linear.kind;
+    return kind == LINEAR_MAMBA1 || kind == LINEAR_SHORT_CONV ? 3 : 5;
+}
+
 uint64_t engine_state_copies(const struct plan *plan)
 {
-    uint64_t own = plan->stack.kind == STACK_SGLANG ? 3 : engine_caches_states(plan) ? 2 : 1;
+    uint64_t own = plan->stack.kind == STACK_SGLANG ? sglang_copies(plan)
+                   : engine_caches_states(plan)     ? 2
+                                                    : 1;
     if (plan->stack.kind == STACK_TRTLLM || plan->model.attention.kind == ATTENTION_SHARED_KV)
         return 1;
     return plan->memory.state_copies ? plan->memory.state_copies : own;

@@ -1178,7 +1178,8 @@ const struct field schema_table[] = {
     COUNT("memory.offload_ahead", memory.offload_ahead, 1, 10000, "1",
           "vllm, sglang: layers that come in ahead (--offload-prefetch-step)"),
     BOOL("memory.ngram_host", memory.ngram_host, "false",
-         "vllm keeps tables of n-grams in host memory (--engram-config cpu_offload, "
+         "tables of n-grams are in host memory: of sglang on NVIDIA unless told otherwise "
+         "(--no-ple-offload-embedding), of vllm where asked for (--engram-config cpu_offload, "
          "VLLM_PLE_CPU_OFFLOAD); the reads of their rows over the link are not timed"),
     COUNT("memory.host_experts", memory.host_experts, 0, 100000, "0",
           "sglang: routed experts of each layer that wait in host memory and are multiplied by "
@@ -1211,8 +1212,9 @@ const struct field schema_table[] = {
           "(--max-mamba-cache-size)"),
     COUNT(
         "memory.state_copies", memory.state_copies, 0, 100, "0",
-        "states that a running sequence may take; 0: the engine's, sglang 3 (its radix cache), "
-        "vllm 1 (2 with --mamba-cache-mode align, the default of 0.33)"),
+        "states that a running sequence may take; 0: the engine's, sglang 5 (3 of its radix "
+        "cache, and 2 that take turns, which Mamba 1 and short convolutions have not), vllm 1 "
+        "(2 with --mamba-cache-mode align, the default of 0.33)"),
     COUNT("memory.state_block", memory.state_block, 0, 1e9, "0",
           "vllm: states are kept every so many tokens, or the multiple that a block has "
           "(--mamba-block-size, --mamba-cache-mode all); 0: of the last token alone"),
