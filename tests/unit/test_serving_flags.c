@@ -323,9 +323,8 @@ static void windows_keep_fewer_tokens(void **state)
     }
 }
 
-/* 36 of Qwen3-Next's layers keep 32 x 128 x 128 values in f32 and 3 columns of 8,192 in 16
- * bits, 77,266,944 bytes, at tp 4 a fourth: 0.9 / 1.9 of SGLang's pool, one to pad, five a
- * sequence. */
+/* At tp 4 a fourth of 36 x (32 x 128 x 128 x 4 + 3 x 8,192 x 2) bytes; one pads, five run one.
+ */
 static void states_share_the_pool(void **state)
 {
     (void)state;
