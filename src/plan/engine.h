@@ -57,7 +57,8 @@ struct engine_release {
     bool limits_batch;           /* by default no more tokens than all sequences can have */
     bool caches_states;        /* prefixes of models with recurrent and other layers are cached
                                 * unless it is told not to, with two states a sequence */
-    uint64_t outside_bytes[2]; /* not torch's, made after the snapshot: alone, with tp */
+    uint64_t outside_bytes[3]; /* not torch's, made after the snapshot: alone, with tp, and
+                                * where its all-reduces are not fused */
 };
 
 /* Whether some release of the engine has these kernels for experts in precision.weights, on the

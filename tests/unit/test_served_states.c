@@ -5,12 +5,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <cmocka.h>
 
 #include "base/unit.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/schema/schema.h"
 #include "sim/serve/serving.h"
+#include "support/catalogue.h"
 #include "support/plans.h"
 #include "support/served.h"
 #include "work/piece/cache.h"
@@ -348,9 +351,33 @@ static void pools_are_of_what_is_free(void **state)
     }
 }
 
+/* Workspaces of fused all-reduces are of Hopper and Blackwell alone. */
+static void joined_ranks_have_what_their_device_fuses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cluster, *version;
+        uint64_t tp, hundredths;
+    } rows[] = {
+        {"h100", "", 8, 207},   {"b200", "", 8, 207},       {"rtx5090", "", 8, 66},
+        {"a100", "", 8, 66},    {"rtx5090", "0.11", 8, 54}, {"rtx5090", "0.19", 1, 25},
+        {"mi300x", "", 8, 207},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        catalogue_plan("llama-3.1-8b", rows[i].cluster, "vllm", &arena, &plan);
+        snprintf(plan.stack.version, sizeof plan.stack.version, "%s", rows[i].version);
+        plan.parallel.tp = rows[i].tp;
+        assert_int_equal(engine_outside(&plan), rows[i].hundredths * GIB / 100);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(joined_ranks_have_what_their_device_fuses),
         cmocka_unit_test(products_run_in_the_weights_format),
         cmocka_unit_test(states_are_as_the_flags_say),
         cmocka_unit_test(states_of_a_whole_batch_come_first),
