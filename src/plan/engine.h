@@ -57,7 +57,8 @@ struct engine_release {
     bool limits_batch;           /* by default no more tokens than all sequences can have */
     bool caches_states;        /* prefixes of models with recurrent and other layers are cached
                                 * unless it is told not to, with two states a sequence */
-    uint64_t outside_bytes[2]; /* not torch's, made after the snapshot: alone, with tp */
+    uint64_t outside_bytes[3]; /* not torch's, made after the snapshot: alone, with tp, and
+                                * where its all-reduces are not fused */
 };
 
 /* Whether some release of the engine has these kernels for experts in precision.weights, on the
@@ -142,6 +143,9 @@ uint64_t engine_sglang_requests(const struct plan *plan); /* of a replica by def
 /* Graphs of steps with prompts; what attention leaves of a fraction of memory, whoever said it.
  */
 enum graphs engine_sglang_prompt_graphs(const struct plan *plan);
+bool engine_sglang_loads_encoder(const struct plan *plan);
+/* Bytes beside its pool for images. */
+uint64_t engine_sglang_image_bytes(const struct plan *plan);
 double engine_sglang_attention_share(const struct plan *plan);
 /* Bytes that its fraction leaves to steps and graphs. */
 uint64_t engine_sglang_kept(const struct plan *plan);

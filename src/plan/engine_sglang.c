@@ -94,26 +94,38 @@ static uint64_t prefill_graphs(uint64_t chunk)
     return n;
 }
 
+/* Images are asked for. */
+static bool is_told(const struct plan *plan)
+{
+    return plan->workload.encoder.requested || plan->workload.encoder.patches;
+}
+
 /* Of some models images are taken on request alone (configs/model_config.py,
  * mm_disabled_models), though the encoder is loaded (models/gemma3_mm.py). */
 static bool has_images(const struct plan *plan)
 {
-    const struct workload_encoder *w = &plan->workload.encoder;
-    bool told = w->requested || w->patches;
-    return plan->model.encoder.layers && (!plan->model.encoder.on_request || told);
+    const struct encoder *e = &plan->model.encoder;
+    return e->layers && (!(e->on_request || e->loaded_on_request) || is_told(plan));
+}
+
+/* models/mllama4.py, has_vision. */
+bool engine_sglang_loads_encoder(const struct plan *plan)
+{
+    return !plan->model.encoder.loaded_on_request || is_told(plan);
 }
 
 /* By itself pieces on CUDA (model_executor/cuda_graph_config.py, default_prefill_backend),
  * where nothing of arg_groups/cuda_graph_hook.py, apply_cuda_graph_compatibility, speaks
  * against it: of models with an encoder those of configs/model_config.py,
- * multimodal_breakable_cuda_graph_supported_model_archs (here Qwen3.5 and MiniMax-M3). */
+ * multimodal_breakable_cuda_graph_supported_model_archs, have them, GLM-5.3-Flash among these
+ * with Kimi's delta attention. */
 enum graphs engine_sglang_prompt_graphs(const struct plan *plan)
 {
     const struct model *model = &plan->model;
     bool linear = model_mixers(model, MIXER_LINEAR) > 0;
-    bool kimi = linear && model->linear.kind == LINEAR_KIMI_DELTA;
-    bool gated = linear && model->linear.kind == LINEAR_GATED_DELTA_NET;
-    bool sees = has_images(plan) && !gated && !plan_has_blocks(plan);
+    bool captured = model->encoder.layers && model->encoder.captured;
+    bool kimi = linear && model->linear.kind == LINEAR_KIMI_DELTA && !captured;
+    bool sees = has_images(plan) && !captured;
     bool none = plan->stack.graphs == GRAPHS_NONE || plan->parallel.pp > 1 ||
                 plan->moe.overlap || plan->parallel.dcp > 1 || kimi || sees ||
                 model->attention.kind == ATTENTION_SHARED_KV ||
@@ -181,6 +193,21 @@ uint64_t engine_sglang_kept(const struct plan *plan)
     return reserved_mib(plan) * MIB;
 }
 
+/* What is made behind the pool where images are taken, and kept out of it
+ * (mem_cache/kv_cache_configurator.py, mm_runtime_reservation_gb): a cache of 100 MiB of what
+ * the encoder gave; of Qwen3-VL, whose images enter later layers too, on Hopper a pool for
+ * pixels in its place (arg_groups/model_overrides/qwen3_vl.py). */
+uint64_t engine_sglang_image_bytes(const struct plan *plan)
+{
+    enum { CACHE = 100, PIXELS = 1024, MANY = 400 };
+    const struct encoder *e = &plan->model.encoder;
+    bool large =
+        plan_generation(plan) == GENERATION_SM90 && device_mib(plan) >= 60 * GIB_IN_MIB;
+    bool deep = e->outputs > 1 && !e->nested && plan->cluster.nodes == 1;
+    uint64_t pixels = said_requests(plan) >= MANY ? 3 * PIXELS : PIXELS;
+    return has_images(plan) ? (large && deep ? pixels : CACHE) * MIB : 0;
+}
+
 /* Images are taken unless the encoder is left out or runs elsewhere. */
 static bool takes_images(const struct plan *plan)
 {
@@ -188,13 +215,17 @@ static bool takes_images(const struct plan *plan)
            plan->workload.role != DUTY_ANSWERS;
 }
 
-/* Models with an encoder: 0.95, less for one heavier than 24 layers of 1,024. */
+/* Models with an encoder: 0.95, less for one heavier than 24 layers of 1,024
+ * (adjust_mem_fraction_for_vlm): num_hidden_layers and hidden_size of vision_config, 24 where
+ * it has no layers by that name (transformers 5.19, which 0.5.23 asks for, and its own
+ * classes). */
 static double for_encoder(const struct plan *plan)
 {
     const struct encoder *e = &plan->model.encoder;
-    double weight = (double)e->layers * (double)e->hidden * (double)e->hidden;
-    double factor = 1 - 0.1 * (weight / (24.0 * 1024 * 1024) - 1);
-    return takes_images(plan) ? 0.95 * fmin(fmax(factor, 0.8), 1.05) : 1;
+    double layers = (double)(e->said_layers ? e->said_layers : e->layers);
+    double hidden = (double)(e->said_hidden ? e->said_hidden : e->hidden);
+    double factor = 1 - 0.1 * (layers * hidden * hidden / (24.0 * 1024 * 1024) - 1);
+    return takes_images(plan) && !e->nested ? 0.95 * fmin(fmax(factor, 0.8), 1.05) : 1;
 }
 
 /* On AMD AITER attends, of latent attention with 16 or 128 heads of a rank
@@ -263,9 +294,20 @@ bool engine_caches_states(const struct plan *plan)
            model_has_mixer(model, MIXER_LINEAR);
 }
 
+/* SGLang: a sequence's own and the radix cache's, 3, and 2 that take turns with them beside a
+ * schedule that overlaps, which it takes by itself for all kinds but these
+ * (arg_groups/overrides.py of 0.5.23, _mamba_radix_cache_resolution). */
+static uint64_t sglang_copies(const struct plan *plan)
+{
+    enum linear_kind kind = plan->model.linear.kind;
+    return kind == LINEAR_MAMBA1 || kind == LINEAR_SHORT_CONV ? 3 : 5;
+}
+
 uint64_t engine_state_copies(const struct plan *plan)
 {
-    uint64_t own = plan->stack.kind == STACK_SGLANG ? 3 : engine_caches_states(plan) ? 2 : 1;
+    uint64_t own = plan->stack.kind == STACK_SGLANG ? sglang_copies(plan)
+                   : engine_caches_states(plan)     ? 2
+                                                    : 1;
     if (plan->stack.kind == STACK_TRTLLM || plan->model.attention.kind == ATTENTION_SHARED_KV)
         return 1;
     return plan->memory.state_copies ? plan->memory.state_copies : own;

@@ -82,9 +82,14 @@ struct encoder {
                                   layers of the model (deepstack) */
     uint64_t
         embedding; /* parameters outside the layers before the projector: patches, positions */
-    uint64_t projector; /* and of the projector, or of all of them */
-    uint64_t audio;     /* parameters of an encoder of sounds beside it */
-    bool on_request;    /* SGLang takes images where it is told to alone (Gemma 3) */
+    uint64_t projector;     /* and of the projector, or of all of them */
+    uint64_t audio;         /* parameters of an encoder of sounds beside it */
+    bool on_request;        /* SGLang takes images where it is told to alone (Gemma 3) */
+    bool loaded_on_request; /* and loads the encoder then alone (Llama 4) */
+    bool captured;          /* SGLang captures graphs of its prompts (Qwen3.5) */
+    bool nested; /* its configuration stands within another, where SGLang's fraction sees none
+                  * (Qwen3-Omni) */
+    uint64_t said_layers, said_hidden; /* by which that weighs it; 0: layers, hidden */
 };
 
 /* A second embedding, of which every layer reads a part of its own (Gemma-4 E2B, E4B). */

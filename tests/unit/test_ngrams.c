@@ -176,6 +176,27 @@ static void tables_may_be_on_the_host(void **state)
     arena_release(&b.arena);
 }
 
+/* SGLang's are there unless it is told otherwise, on AMD on the device. */
+static void sglang_has_tables_on_the_host(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set;
+        bool away;
+    } rows[] = {
+        {"stack=sglang parallel.tp=4", true},
+        {"stack=sglang parallel.tp=4 memory.ngram_host=false", false},
+        {"stack=sglang parallel.tp=8 cluster=mi355x-8x1", false},
+        {"parallel.tp=4", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct plan_built b;
+        plan_build(DECODE, rows[i].set, false, &b);
+        assert_int_equal(plan_find(&b.work, "ngram_tables") == NULL, rows[i].away);
+        arena_release(&b.arena);
+    }
+}
+
 /* Of one token: the gates' two products at both sites of a layer and one at the end, what
  * projects the n-grams. */
 static void gates_are_multiplied(void **state)
@@ -221,6 +242,7 @@ int main(void)
         cmocka_unit_test(pool_is_the_logs),
         cmocka_unit_test(blocks_hold_a_state),
         cmocka_unit_test(tables_may_be_on_the_host),
+        cmocka_unit_test(sglang_has_tables_on_the_host),
         cmocka_unit_test(gates_are_multiplied),
         cmocka_unit_test(training_is_refused),
     };

@@ -5,12 +5,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <cmocka.h>
 
 #include "base/unit.h"
 #include "plan/derive.h"
+#include "plan/engine.h"
 #include "plan/schema/schema.h"
 #include "sim/serve/serving.h"
+#include "support/catalogue.h"
 #include "support/plans.h"
 #include "support/served.h"
 #include "work/piece/cache.h"
@@ -235,10 +238,87 @@ static void states_of_ling_come_out(void **state)
                   (uintmax_t)r->cache_tokens);
     assert_int_equal(r->cache_bytes / r->cache_tokens, 6 * 576 * 2);
     assert_true(fabs(615.0 * (double)one / GIB / (0.38 + 10.81) - 1) < 0.001);
-    assert_int_equal(r->state_bytes / one, r->state_slots);
+    assert_int_equal(r->state_bytes / one, r->state_slots + 1);
     assert_true(fabs((double)r->state_slots / 614 - 1) < 0.05);
     assert_true(fabs((double)r->cache_tokens / 1933682 - 1) < 0.05);
     arena_release(&arena);
+}
+
+/* SGLang's slots of states in f32, 36 layers of 2^21 + 3 x 8,192 x 2 bytes: 0.9 / 1.9 of what
+ * weights leave, one of them to pad; five a sequence, three without turns. Drafts of three
+ * tokens pass through four states a sequence of 48 or fewer, and one of the padding slot. */
+static void states_share_the_pool(void **state)
+{
+    (void)state;
+    enum { EACH = 36 * (2097152 + 49152) };
+    static const struct {
+        const char *set;
+        uint64_t copies, drafted, running;
+    } rows[] = {
+        {"", 5, 0, 0},
+        {"memory.state_copies=3", 3, 0, 0},
+        {"workload.speculation.tokens=3 workload.speculation.method=ngram", 5, 4, 48},
+        {"workload.speculation.tokens=3 workload.speculation.method=ngram "
+         "workload.max_num_seqs=8",
+         5, 4, 8},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct plan plan;
+        struct serving_report r;
+        plan_set("model: qwen3-next-80b-a3b\ncluster: b200\nstack: sglang\n"
+                 "precision: {weights: nvfp4}\nparallel: {tp: 1}\n"
+                 "workload: {mode: decode, context_length: 8192}\n",
+                 rows[i].set, &arena, &plan);
+        assert_int_equal(serving_of(&plan, &arena, &r, &err), STATUS_OK);
+        double slots = 0.9 / 1.9 * (double)(r.cache_bytes + r.state_bytes) / EACH;
+        double each = 1 + (double)rows[i].drafted / (double)rows[i].copies;
+        uint64_t n = (uint64_t)((slots - (double)(1 + rows[i].drafted)) / each);
+        print_message("%s: %ju slots\n", rows[i].set, (uintmax_t)n);
+        assert_int_equal(r.state_slots, n);
+        uint64_t runs = n / rows[i].copies;
+        runs = runs < rows[i].running ? runs : rows[i].running;
+        uint64_t held = n + 1 + (rows[i].drafted ? rows[i].drafted * (runs + 1) : 0);
+        assert_int_equal(r.state_bytes, held * EACH);
+        assert_true(r.sequences <= n / rows[i].copies);
+        arena_release(&arena);
+    }
+}
+
+/* Qwen3.5-27B's module has 248,320 x 5,120 of embedding and head when SGLang's pool is sized,
+ * two tensors of 2.54 GB each (issue 36452); those of a model whose ends are one matrix are
+ * one. Images keep 100 MiB. */
+static void a_module_has_ends_while_the_pool_is_sized(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *set;
+        uint64_t copies;
+    } rows[] = {
+        {"qwen3.5-27b", "workload.speculation.tokens=3", UINT64_C(2) * 248320 * 5120 * 2},
+        {"qwen3.5-27b", "workload.speculation.tokens=3 cluster=b200-8x1 parallel.tp=8",
+         UINT64_C(2) * 248320 / 8 * 5120 * 2},
+        {"qwen3.5-4b", "workload.speculation.tokens=3", UINT64_C(248320) * 2560 * 2},
+        {"qwen3.5-27b", "", 0},
+        {"qwen3.5-27b", "workload.speculation.tokens=3 workload.speculation.method=ngram", 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct plan plan;
+        struct serving_report r;
+        plan_set(arena_printf(&arena,
+                              "model: %s\ncluster: b200\nstack: sglang\n"
+                              "workload: {mode: decode, context_length: 8192}\n",
+                              rows[i].model),
+                 rows[i].set, &arena, &plan);
+        assert_int_equal(serving_of(&plan, &arena, &r, &err), STATUS_OK);
+        print_message("%s %s\n", rows[i].model, rows[i].set);
+        assert_int_equal(r.requested_bytes - r.weights_bytes - r.cache_bytes - r.state_bytes,
+                         rows[i].copies + 100 * MIB);
+        arena_release(&arena);
+    }
 }
 
 /* What a device lacks when SGLang begins to load, alone and among others: Qwen3-235B-A22B-FP8
@@ -271,15 +351,41 @@ static void pools_are_of_what_is_free(void **state)
     }
 }
 
+/* Workspaces of fused all-reduces are of Hopper and Blackwell alone. */
+static void joined_ranks_have_what_their_device_fuses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cluster, *version;
+        uint64_t tp, hundredths;
+    } rows[] = {
+        {"h100", "", 8, 207},   {"b200", "", 8, 207},       {"rtx5090", "", 8, 66},
+        {"a100", "", 8, 66},    {"rtx5090", "0.11", 8, 54}, {"rtx5090", "0.19", 1, 25},
+        {"mi300x", "", 8, 207},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = {0};
+        struct plan plan;
+        catalogue_plan("llama-3.1-8b", rows[i].cluster, "vllm", &arena, &plan);
+        snprintf(plan.stack.version, sizeof plan.stack.version, "%s", rows[i].version);
+        plan.parallel.tp = rows[i].tp;
+        assert_int_equal(engine_outside(&plan), rows[i].hundredths * GIB / 100);
+        arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(joined_ranks_have_what_their_device_fuses),
         cmocka_unit_test(products_run_in_the_weights_format),
         cmocka_unit_test(states_are_as_the_flags_say),
         cmocka_unit_test(states_of_a_whole_batch_come_first),
         cmocka_unit_test(states_have_the_engines_format),
         cmocka_unit_test(blocks_of_mla_beside_states),
         cmocka_unit_test(states_of_ling_come_out),
+        cmocka_unit_test(states_share_the_pool),
+        cmocka_unit_test(a_module_has_ends_while_the_pool_is_sized),
         cmocka_unit_test(pools_are_of_what_is_free),
         cmocka_unit_test(sparse_caches_in_eight_bits_are_packed),
     };

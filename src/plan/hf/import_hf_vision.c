@@ -90,11 +90,16 @@ static uint64_t prefixed(struct vision *v, const char *prefix, const char *key,
 
 static void read_layers(struct vision *v, const char *prefix, struct encoder *e)
 {
+    enum { SGLANG_LAYERS = 24 }; /* of an encoder whose layers it does not know */
     e->layers = prefixed(v, prefix, "num_hidden_layers", "depth");
     e->hidden = prefixed(v, prefix, "hidden_size", NULL);
     e->heads = prefixed(v, prefix, "num_attention_heads", "num_heads");
+    if (!*prefix && !node_get(v->config, "num_hidden_layers") && e->layers != SGLANG_LAYERS)
+        e->said_layers = SGLANG_LAYERS;
     if (node_get(v->config, "embed_dim") && node_get(v->config, "mlp_ratio")) {
+        uint64_t given = number(v, "hidden_size", NULL, 1024);
         e->hidden = number(v, "embed_dim", NULL, 0); /* hidden_size may be what it gives out */
+        e->said_hidden = given == e->hidden ? 0 : given;
         e->intermediate = mul(e->hidden, number(v, "mlp_ratio", NULL, 0));
     } else {
         e->intermediate = prefixed(v, prefix, "intermediate_size", NULL);
@@ -177,7 +182,7 @@ static void intern_vit(struct vision *v, struct encoder *e)
 static void llama4(struct vision *v, struct encoder *e)
 {
     read_patches(v, e, 14, 1, 2);
-    e->on_request = true;
+    e->loaded_on_request = true;
     uint64_t patch = number(v, "patch_size", NULL, 14);
     uint64_t side = number(v, "image_size", NULL, 0) / (patch ? patch : 1);
     uint64_t in = number(v, "projector_input_dim", NULL, 4096);
@@ -509,6 +514,28 @@ static const struct {
     {{"clip_vision_model", "minimax_m3_vl", "minimax_m3_vl_vision", NULL}, minimax_m3, ""},
 };
 
+/* SGLang's multimodal_breakable_cuda_graph_supported_model_archs. */
+static bool is_captured(const char *type)
+{
+    static const char *const types[] = {"qwen3_5",
+                                        "qwen3_5_moe",
+                                        "qwen3_5_vision",
+                                        "qwen3_5_moe_vision",
+                                        "qwen4_exp",
+                                        "qwen4_exp_vision",
+                                        "kimi_k25",
+                                        "kimi_k25_vision",
+                                        "glm5_next",
+                                        "glm5_next_vision",
+                                        "clip_vision_model",
+                                        "minimax_m3_vl",
+                                        "minimax_m3_vl_vision"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        found |= text_equal(types[i], type);
+    return found;
+}
+
 static void read_vision(const struct node *config, struct model *model)
 {
     const struct node *vision = node_get(config, "vision_config");
@@ -527,6 +554,9 @@ static void read_vision(const struct node *config, struct model *model)
             read_layers(&v, encoders[i].prefix, &e);
             if (!v.missing)
                 encoders[i].read(&v, &e);
+            e.captured = is_captured(type->text);
+            e.nested = text_equal(type->text, "qwen3_omni_moe_vision_encoder");
+            e.said_layers = e.nested ? 0 : e.said_layers;
             if (!v.missing && e.layers && e.hidden && e.heads && e.hidden % e.heads == 0)
                 model->encoder = e;
         }

@@ -131,6 +131,21 @@ static void follow_states(struct loader *loader)
     apply_origin_set(loader, "model.linear.state", apply_origin(loader, "stack"));
 }
 
+/* SGLang has tables of n-grams in host memory where it serves in bf16 by CUDA
+ * (arg_groups/model_overrides/qwen4_exp.py), vLLM where it is told to. */
+static void follow_tables(struct loader *loader)
+{
+    static const char key[] = "memory.ngram_host";
+    struct plan *plan = loader->plan;
+    bool by_cuda = plan_generation(plan) != GENERATION_GFX942;
+    if (plan->stack.kind != STACK_SGLANG || plan->workload.mode == MODE_TRAIN ||
+        !plan->model.ngram.tables || !by_cuda || plan->precision.activations != DTYPE_BF16 ||
+        is_given(loader, key))
+        return;
+    plan->memory.ngram_host = true;
+    apply_origin_set(loader, key, apply_origin(loader, "stack"));
+}
+
 void follow_layout(struct loader *loader, const char *file)
 {
     follow_checkpoint(loader);
@@ -140,6 +155,7 @@ void follow_layout(struct loader *loader, const char *file)
     follow_engine(loader, file);
     follow_speculation(loader);
     follow_states(loader);
+    follow_tables(loader);
 }
 
 enum following follow_of(const struct plan *plan)

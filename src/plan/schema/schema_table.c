@@ -323,6 +323,19 @@ const struct field schema_table[] = {
         "model.encoder.on_request", model.encoder.on_request, "false",
         "SGLang takes images, and a part of its default fraction for them, where it is told to "
         "alone (Gemma 3)"),
+    BOOL("model.encoder.loaded_on_request", model.encoder.loaded_on_request, "false",
+         "and loads the encoder then alone (Llama 4)"),
+    BOOL("model.encoder.captured", model.encoder.captured, "false",
+         "SGLang captures CUDA graphs of prompts though the model takes images (Qwen3.5)"),
+    BOOL("model.encoder.nested", model.encoder.nested, "false",
+         "its configuration stands within another, where SGLang's default fraction of memory "
+         "does not see it (Qwen3-Omni)"),
+    COUNT("model.encoder.said_layers", model.encoder.said_layers, 0, 10000, "0",
+          "num_hidden_layers of vision_config, by which SGLang's default fraction weighs the "
+          "encoder: 24 where it says depth (Qwen3-VL); 0: as layers"),
+    COUNT("model.encoder.said_hidden", model.encoder.said_hidden, 0, 1e7, "0",
+          "hidden_size of vision_config, by which it does, too: of Qwen2-VL that of tokens; 0: "
+          "as hidden"),
 
     /* ---- model.moe ---- */
 
@@ -1172,7 +1185,8 @@ const struct field schema_table[] = {
     COUNT("memory.offload_ahead", memory.offload_ahead, 1, 10000, "1",
           "vllm, sglang: layers that come in ahead (--offload-prefetch-step)"),
     BOOL("memory.ngram_host", memory.ngram_host, "false",
-         "vllm keeps tables of n-grams in host memory (--engram-config cpu_offload, "
+         "tables of n-grams are in host memory: of sglang on NVIDIA unless told otherwise "
+         "(--no-ple-offload-embedding), of vllm where asked for (--engram-config cpu_offload, "
          "VLLM_PLE_CPU_OFFLOAD); the reads of their rows over the link are not timed"),
     COUNT("memory.host_experts", memory.host_experts, 0, 100000, "0",
           "sglang: routed experts of each layer that wait in host memory and are multiplied by "
@@ -1205,8 +1219,9 @@ const struct field schema_table[] = {
           "(--max-mamba-cache-size)"),
     COUNT(
         "memory.state_copies", memory.state_copies, 0, 100, "0",
-        "states that a running sequence may take; 0: the engine's, sglang 3 (its radix cache), "
-        "vllm 1 (2 with --mamba-cache-mode align, the default of 0.33)"),
+        "states that a running sequence may take; 0: the engine's, sglang 5 (3 of its radix "
+        "cache, and 2 that take turns, which Mamba 1 and short convolutions have not), vllm 1 "
+        "(2 with --mamba-cache-mode align, the default of 0.33)"),
     COUNT("memory.state_block", memory.state_block, 0, 1e9, "0",
           "vllm: states are kept every so many tokens, or the multiple that a block has "
           "(--mamba-block-size, --mamba-cache-mode all); 0: of the last token alone"),

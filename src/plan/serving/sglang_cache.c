@@ -38,6 +38,18 @@ enum status sglang_set_sparse_cache(struct job *job)
     return STATUS_OK;
 }
 
+static const char tables_flag[] = "ple-offload-embedding";
+
+/* Where nothing is said they are as plan/read/follow.c has it. */
+static enum status set_tables(struct job *job)
+{
+    bool away = true;
+    TRY(job_switch(job, tables_flag, &away));
+    if (job_given(job, tables_flag))
+        job_set(job, "memory.ngram_host", away ? "true" : "false", tables_flag);
+    return STATUS_OK;
+}
+
 enum status sglang_set_host_cache(struct job *job)
 {
     bool enabled = false;
@@ -45,6 +57,7 @@ enum status sglang_set_host_cache(struct job *job)
     TRY(job_switch(job, "enable-hierarchical-cache", &enabled));
     TRY(job_real(job, "hicache-ratio", &ratio));
     TRY(job_real(job, "hicache-size", &gigabytes));
+    TRY(set_tables(job));
     if (!enabled)
         return STATUS_OK;
     if (gigabytes > 0 && gigabytes < 1e6)
@@ -124,16 +137,25 @@ enum status sglang_set_states(struct job *job)
                         format);
     if (job_given(job, "mamba-ssm-dtype"))
         job_set(job, "model.linear.state", state, "mamba-ssm-dtype");
+    bool turns = text_equal(strategy, "extra_buffer");
+    bool one = text_equal(strategy, "extra_buffer_lazy");
+    bool none = text_equal(strategy, "no_buffer") || (text_equal(strategy, "auto") && serial);
     if (plain)
         job_set(job, "memory.state_copies", "1", "disable-radix-cache");
-    else if (text_equal(strategy, "extra_buffer"))
-        job_set(job, "memory.state_copies", serial ? "4" : "5", "mamba-scheduler-strategy");
+    else if (turns || one)
+        job_set(job, "memory.state_copies", serial || one ? "4" : "5",
+                "mamba-scheduler-strategy");
+    else if (none)
+        job_set(job, "memory.state_copies", "3",
+                "mamba-scheduler-strategy disable-overlap-schedule");
     return STATUS_OK;
 }
 
 void sglang_write_host_cache(struct job_writer *writer)
 {
     const struct memory *m = &writer->plan->memory;
+    if (writer->plan->model.ngram.tables && !m->ngram_host)
+        writer_flag(writer, "no-ple-offload-embedding", NULL);
     if (!m->host_cache_bytes && !(m->host_cache_ratio > 0))
         return;
     writer_flag(writer, "enable-hierarchical-cache", NULL);
@@ -156,6 +178,8 @@ void sglang_write_states(struct job_writer *writer)
             writer_flag(writer, "mamba-ssm-dtype", formats[i]);
     if (copies == 1)
         writer_flag(writer, "disable-radix-cache", NULL);
+    else if (copies == 3)
+        writer_flag(writer, "mamba-scheduler-strategy", "no_buffer");
     else if (copies == 4 || copies == 5)
         writer_flag(writer, "mamba-scheduler-strategy", "extra_buffer");
     if (copies == 4)

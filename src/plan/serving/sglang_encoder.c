@@ -14,7 +14,8 @@ static enum status set_requested(struct job *job)
     if (!asked)
         return STATUS_OK;
     TRY(job_part(job, "model", plan, &known));
-    if (known && plan->model.encoder.layers && plan->model.encoder.on_request)
+    const struct encoder *encoder = &plan->model.encoder;
+    if (known && encoder->layers && (encoder->on_request || encoder->loaded_on_request))
         job_set(job, "workload.encoder.requested", "true", images_flag);
     return STATUS_OK;
 }

@@ -4,6 +4,7 @@
 #include "sim/serve/serving.h"
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "sim/memory/memory.h"
@@ -176,19 +177,43 @@ void serving_count(const struct plan *plan, const struct slots *slots, struct se
 /* ---- the pool ---- */
 
 /* SGLang shares its pool out between the states of recurrent layers and the KV cache
- * (handle_max_mamba_cache), TensorRT-LLM takes those of a whole batch off first; so many
- * sequences run as find their states there. The states that a draft's tokens pass through are
- * not counted. */
+ * (mem_cache/kv_cache_configurator.py, _handle_max_mamba_cache): a slot that pads beside those
+ * that it counts, and for each sequence that may run those that a draft's tokens pass through,
+ * out of the same share. Without a radix cache as many as run where that is said. */
+static uint64_t share_states(const struct plan *plan, uint64_t each, struct serving_report *r)
+{
+    const struct workload *w = &plan->workload;
+    uint64_t copies = engine_state_copies(plan), said = engine_state_slots(plan);
+    bool drafts = w->speculation.tokens && w->role != DUTY_PROMPTS, overflow = false;
+    uint64_t drafted = drafts ? 1 + w->speculation.tokens : 0;
+    double slots = engine_state_share(plan) * (double)r->cache_bytes / (double)each;
+    double fit = (slots - (double)(1 + drafted)) / (1 + (double)drafted / (double)copies);
+    uint64_t own = fit > 0 ? (uint64_t)fit : 0;
+    if (plan->memory.state_copies == 1 && w->max_num_seqs)
+        own = engine_sequences(plan);
+    r->state_slots = said ? said : own;
+    uint64_t running = lesser(engine_sequences(plan), r->state_slots / copies);
+    uint64_t held = checked_add(r->state_slots + 1,
+                                checked_mul(drafted, running + 1, &overflow), &overflow);
+    return checked_mul(held, each, &overflow);
+}
+
+/* TensorRT-LLM takes those of a whole batch off first; so many sequences run as find their
+ * states there. */
 static void split_states(const struct plan *plan, const struct slots *slots,
                          struct serving_report *r)
 {
-    uint64_t each = cache_states_bytes(plan, slots), said = engine_state_slots(plan);
+    uint64_t each = cache_states_bytes(plan, slots), bytes;
     bool overflow = false;
     if (engine_release(plan)->pool == POOL_OF_DEVICE || !each)
         return;
-    r->state_slots =
-        said ? said : (uint64_t)(engine_state_share(plan) * (double)r->cache_bytes) / each;
-    r->state_bytes = lesser(checked_mul(r->state_slots, each, &overflow), r->cache_bytes);
+    if (plan->stack.kind == STACK_SGLANG) {
+        bytes = share_states(plan, each, r);
+    } else {
+        r->state_slots = engine_state_slots(plan);
+        bytes = checked_mul(r->state_slots, each, &overflow);
+    }
+    r->state_bytes = lesser(bytes, r->cache_bytes);
     r->cache_bytes -= r->state_bytes;
 }
 
@@ -204,6 +229,24 @@ static void split_open(const struct plan *plan, const struct slots *slots,
     r->cache_bytes -= r->state_bytes;
 }
 
+/* SGLang builds a module that drafts with an embedding and a head of its own, which make room
+ * for the model's when the pool has its size (speculative/eagle_worker_v2.py of 0.5.23,
+ * alloc_memory_pool and init_lm_head; issue 36452). */
+static uint64_t dropped_bytes(const struct run *run)
+{
+    const struct speculation *s = &run->plan->workload.speculation;
+    bool overflow = false;
+    uint64_t sum = 0;
+    if (!s->tokens || s->method != DRAFT_MTP)
+        return 0;
+    for (size_t i = 0; i < run->work.n_buffers; i++) {
+        const struct buffer *b = &run->work.buffers[i];
+        if (text_equal(b->name, "embedding_weights") || text_equal(b->name, "head_weights"))
+            sum = checked_add(sum, run->values[b->all.node], &overflow);
+    }
+    return sum;
+}
+
 /* What the rule leaves to the cache of what is on the device; vLLM's kv_cache_memory_bytes
  * stands in place of it (v1/worker/gpu_worker.py, determine_available_memory). */
 static void take_bytes(const struct run *run, struct serving_report *r)
@@ -211,7 +254,7 @@ static void take_bytes(const struct run *run, struct serving_report *r)
     const struct plan *plan = run->plan;
     double fraction = run->fraction;
     uint64_t device = remaining(plan_rank_memory(plan), plan->memory.reserve_bytes);
-    uint64_t held = r->weights_bytes + r->activation_bytes + r->outside_bytes;
+    uint64_t held = r->weights_bytes + r->activation_bytes + r->outside_bytes, beside;
     switch (engine_release(plan)->pool) {
     case POOL_OF_DEVICE:
         r->requested_bytes = engine_requested(plan);
@@ -219,7 +262,8 @@ static void take_bytes(const struct run *run, struct serving_report *r)
         return;
     case POOL_OF_FREE:
         r->requested_bytes = (uint64_t)(fraction * (double)remaining(device, r->outside_bytes));
-        r->cache_bytes = remaining(r->requested_bytes, r->weights_bytes);
+        beside = dropped_bytes(run) + engine_sglang_image_bytes(plan);
+        r->cache_bytes = remaining(r->requested_bytes, r->weights_bytes + beside);
         return;
     case POOL_OF_REST:
         r->requested_bytes = (uint64_t)(fraction * (double)device);

@@ -43,11 +43,12 @@ static uint64_t bound_of(const struct plan *plan, enum mixer mixer)
 /* ---- as numbers ---- */
 
 /* Columns of tokens that a step may take back, in every pool of an engine, whatever a step
- * does.
- */
+ * does. SGLang keeps whole states of them, apart (configs/mamba_utils.py: no num_spec). */
 static uint64_t drafted_columns(const struct plan *plan)
 {
     const struct workload *w = &plan->workload;
+    if (plan->stack.kind == STACK_SGLANG)
+        return 0;
     uint64_t drafted = plan_is_engine(plan) ? w->speculation.tokens : 0;
     return !drafted && w->mode == MODE_DECODE ? w->tokens_per_sequence - 1 : drafted;
 }

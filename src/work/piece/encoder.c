@@ -8,8 +8,9 @@
 
 bool encoder_is_there(const struct plan *plan)
 {
-    bool out = plan_is_engine(plan) && plan->workload.mode != MODE_TRAIN &&
-               !plan->workload.encoder.limit;
+    bool serves = plan_is_engine(plan) && plan->workload.mode != MODE_TRAIN;
+    bool left = plan->stack.kind == STACK_SGLANG && !engine_sglang_loads_encoder(plan);
+    bool out = serves && (!plan->workload.encoder.limit || left);
     return plan->model.encoder.layers > 0 && !out;
 }
 

@@ -196,6 +196,10 @@ static void attention(const struct serve *whole, enum segment segment, uint16_t 
     uint16_t result = tensor(v, &flow, "attention_out", CATEGORY_ATTENTION, v->hidden);
     flow_op(&flow, tick_of(v, "attention_qkv", OP_GEMM), FLOW(hidden), FLOW(qkv));
     uint16_t gate = mla_gate(v, &flow, hidden);
+    if (serve_has_choice(v->plan, v->style, v->mixer)) {
+        flow_op(&flow, tick_of(v, "choice", OP_ATTENTION), FLOW(qkv), FLOW(WORK_NONE));
+        flow_scratch(&flow, serve_choice(v->s), FLOW_FORWARD);
+    }
     flow_op(&flow, tick_of(v, "attention", OP_ATTENTION), FLOW(qkv), FLOW(context));
     context_workspace(v, &flow);
     context = grouped_out(v, &flow, context);
@@ -519,35 +523,6 @@ void serve_cache(const struct plan *plan, struct work *work, uint64_t block)
     }
 }
 
-/* Keys that an indexer gathers for a prefill, a byte each with 4 of scale: 40 of every token
- * that a sequence may have, pooled or not (vLLM v1/attention/backends/mla/indexer.py,
- * get_max_prefill_buffer_size; issue 55221), in the room of the experts' workspaces as far as
- * that goes: all take turns in one (v1/worker/workspace.py, get_simultaneous). */
-static void index_workspace(const struct serve *v)
-{
-    enum { PREFILLS = 40, SCALE = 4 };
-    struct sizes *s = v->s;
-    const struct indexer *index = &v->plan->model.indexer;
-    struct size there = size_const(s, 0);
-    if (!v->mla || !index->heads || !v->style->moe.keeps_workspaces)
-        return;
-    for (size_t i = 0; i < v->work->n_buffers; i++) {
-        const struct buffer *b = &v->work->buffers[i];
-        if (text_equal(b->name, "workspace13") || text_equal(b->name, "workspace2"))
-            there = size_add(s, there, b->bytes);
-    }
-    struct size keys =
-        size_times(s, size_slot(s, SLOT_CONTEXT), PREFILLS * (index->head_dim + SCALE));
-    work_buffer(v->work, (struct buffer){.name = "index_workspace",
-                                         .category = CATEGORY_WORKSPACE,
-                                         .segment = SEGMENT_STEP,
-                                         .dtype = DTYPE_INT8,
-                                         .n_dims = 1,
-                                         .dims = {size_sub(s, size_max(s, keys, there), there)},
-                                         .life = LIFE_PERSISTENT,
-                                         .source = "vLLM mla/indexer.py, beyond experts'"});
-}
-
 enum status serve_build(const struct plan *plan, struct work *work, enum moe_path path,
                         const struct serve_style *style, struct err *err)
 {
@@ -581,7 +556,7 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
     serve_before(plan, work, style, v.tokens);
     serve_draft(plan, work, style);
     TRY(layers(&v, err));
-    index_workspace(&v);
+    serve_gathers(plan, work, style);
     if (style->profile)
         serve_sample(plan, work, style->profile, v.tokens);
     else

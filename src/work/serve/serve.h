@@ -89,6 +89,14 @@ void serve_cache(const struct plan *plan, struct work *work, uint64_t block);
  * or a prefill with images. */
 void serve_encoder_weights(const struct plan *plan, struct work *work);
 void serve_encoder(const struct plan *plan, struct work *work, bool profile);
+/* Of attention to chosen tokens in vLLM: the tokens that each of a step's chose; whether layers
+ * with this mixer choose in a profile run, and what that takes; the room in which keys and
+ * latents are gathered, behind the experts' workspaces. */
+void serve_chosen(const struct plan *plan, struct work *work);
+bool serve_has_choice(const struct plan *plan, const struct serve_style *style,
+                      enum mixer mixer);
+struct buffer serve_choice(struct sizes *sizes);
+void serve_gathers(const struct plan *plan, struct work *work, const struct serve_style *style);
 /* Of hyper-connections and n-grams, and what attention to pooled blocks keeps:
  * serve_residual.c. */
 void serve_residual_weights(const struct plan *plan, struct work *work);

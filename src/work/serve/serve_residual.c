@@ -57,7 +57,8 @@ static void streams(const struct plan *plan, struct work *work, const struct par
 
 static bool is_away(const struct plan *plan)
 {
-    return plan->memory.ngram_host && plan->stack.kind == STACK_VLLM;
+    bool reads = plan->stack.kind == STACK_VLLM || plan->stack.kind == STACK_SGLANG;
+    return plan->memory.ngram_host && reads;
 }
 
 /* Rows of a table over tp, each of a head; its projections whole, norms and convolution of all
@@ -88,15 +89,19 @@ static void ngrams(const struct plan *plan, struct work *work, const struct para
                 "vLLM models/qwen4_exp/nvidia/ple_layer.py: kv_proj, conv1d, norms");
 }
 
-/* Where the tables are in host memory, the rows of a step's tokens, read ahead. */
+/* Where the tables are in host memory, the rows of a step's tokens, read ahead: vLLM's as they
+ * lie, with the model, SGLang's in 16 bits by the first step, behind its pool
+ * (models/qwen4_exp.py, _get_prefetch_buffer). */
 static void read_ahead(const struct plan *plan, struct work *work)
 {
     struct sizes *s = &work->sizes;
     const struct ngram *g = &plan->model.ngram;
+    bool early = plan->stack.kind == STACK_VLLM;
     if (!g->tables || !is_away(plan))
         return;
-    struct size row = size_matrix_bytes(s, plan_ngram_format(plan), size_const(s, g->heads),
-                                        size_const(s, g->width / g->heads));
+    struct size row =
+        size_matrix_bytes(s, early ? plan_ngram_format(plan) : DTYPE_BF16,
+                          size_const(s, g->heads), size_const(s, g->width / g->heads));
     work_buffer(work, (struct buffer){
                           .name = "ngram_rows",
                           .category = CATEGORY_WORKSPACE,
@@ -106,7 +111,7 @@ static void read_ahead(const struct plan *plan, struct work *work)
                           .dims = {size_slot(s, SLOT_STEP_TOKENS), row},
                           .count = size_times(s, size_slot(s, SLOT_STAGE_EMBEDDING), g->tables),
                           .life = LIFE_PERSISTENT,
-                          .state = true,
+                          .state = early,
                           .source = "vLLM models/qwen4_exp/common/"
                                     "ngram_embedding.py: _prefetch_buffer"});
 }

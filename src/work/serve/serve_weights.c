@@ -579,6 +579,7 @@ void serve_weights(const struct plan *plan, struct work *work, const struct serv
     window_attention(plan, work);
     mixers(plan, work);
     serve_residual_weights(plan, work);
+    serve_chosen(plan, work);
     routing_tables(plan, work);
     vectors(plan, work, style);
     ends(plan, work);
