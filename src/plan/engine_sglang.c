@@ -300,7 +300,8 @@ bool engine_caches_states(const struct plan *plan)
 static uint64_t sglang_copies(const struct plan *plan)
 {
     enum linear_kind kind = plan->model.linear.kind;
-    return kind == LINEAR_MAMBA1 || kind == LINEAR_SHORT_CONV ? 3 : 5;
+    bool apart = kind == LINEAR_MAMBA1 || kind == LINEAR_SHORT_CONV;
+    return apart && model_has_mixer(&plan->model, MIXER_LINEAR) ? 3 : 5;
 }
 
 uint64_t engine_state_copies(const struct plan *plan)
