@@ -58,8 +58,11 @@ void floor_chunks_of(const struct plan *plan, struct arena *arena, struct floor_
     out->backward_s = out->forward_s + out->n;
     out->again = arena_alloc(arena, out->n, sizeof *out->again);
     for (uint64_t i = 0; i < out->n; i++) {
-        step_chunk_layers(plan, &held[i], out->layers[i]);
-        out->again[i] = i && step_same_layers(out->layers[i], out->layers[i - 1]);
+        out->again[i] = i && stage_chunk_equal(&held[i - 1], &held[i]);
+        if (out->again[i])
+            memcpy(out->layers[i], out->layers[i - 1], sizeof out->layers[i]);
+        else
+            step_chunk_layers(plan, &held[i], out->layers[i]);
     }
     comm_places(plan, out->place);
 }

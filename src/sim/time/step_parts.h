@@ -50,6 +50,5 @@ uint64_t step_chunks(const struct plan *plan);
 const struct stage_chunk *step_held(const struct plan *plan, struct arena *arena);
 void step_chunk_layers(const struct plan *plan, const struct stage_chunk *held,
                        double out[PASSES][SEGMENT_COUNT]);
-bool step_same_layers(double (*x)[SEGMENT_COUNT], double (*y)[SEGMENT_COUNT]);
 
 #endif

@@ -329,12 +329,6 @@ void step_chunk_layers(const struct plan *plan, const struct stage_chunk *held,
     }
 }
 
-/* Most chunks have what the one before has. */
-bool step_same_layers(double (*x)[SEGMENT_COUNT], double (*y)[SEGMENT_COUNT])
-{
-    return memcmp(x, y, PASSES * sizeof *x) == 0;
-}
-
 static void chunk_of(const struct stretches *all, struct chunk_time *out)
 {
     memset(out->pass, 0, sizeof out->pass);
@@ -358,10 +352,10 @@ static void fill_chunks(struct step_parts *c)
     c->weight_s = c->backward_s + n;
     const struct stage_chunk *held = step_held(&c->s->plan, arena);
     for (size_t i = 0; i < n; i++) {
-        step_chunk_layers(&c->s->plan, &held[i], c->chunks[i].layers);
-        if (i && step_same_layers(c->chunks[i - 1].layers, c->chunks[i].layers)) {
+        if (i && stage_chunk_equal(&held[i - 1], &held[i])) { /* most are */
             c->chunks[i] = c->chunks[i - 1];
         } else {
+            step_chunk_layers(&c->s->plan, &held[i], c->chunks[i].layers);
             chunk_of(&c->all, &c->chunks[i]);
             step_halves_hide(c->s, &c->chunks[i]);
             if (c->s->pairs)

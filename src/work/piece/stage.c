@@ -384,6 +384,13 @@ void stage_layers(const struct plan *plan, uint64_t index, struct stage *stage)
     stage_of_chunks(&chunks, stage);
 }
 
+bool stage_chunk_equal(const struct stage_chunk *a, const struct stage_chunk *b)
+{
+    return memcmp(a->layers, b->layers, sizeof a->layers) == 0 &&
+           memcmp(a->back, b->back, sizeof a->back) == 0 && a->embedding == b->embedding &&
+           a->head == b->head;
+}
+
 void stage_chunks(const struct plan *plan, struct stage_chunk *out)
 {
     struct layout layout;

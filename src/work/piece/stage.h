@@ -66,6 +66,8 @@ struct stage_chunk {
     bool embedding, head;
 };
 
+bool stage_chunk_equal(const struct stage_chunk *a, const struct stage_chunk *b);
+
 /* All chunks of a model whose stages interleave [pp x vpp], in the order a token meets them. */
 void stage_chunks(const struct plan *plan, struct stage_chunk *chunks);
 
