@@ -38,7 +38,7 @@ static enum status read_quoted(struct reader *reader, char **to, struct err *err
             reader->line++;
         *(*to)++ = c;
     }
-    return err_at(err, STATUS_INPUT, start, "quoted cell has no closing quote");
+    return err_at(err, start, "quoted cell has no closing quote");
 }
 
 static bool ends_cell(char c)
@@ -96,11 +96,11 @@ static enum status read_header(struct reader *reader, struct err *err)
     struct csv *csv = reader->csv;
     struct mark mark = reader_mark(reader);
     if (reader->at == reader->end)
-        return err_at(err, STATUS_INPUT, mark, "table has no header line");
+        return err_at(err, mark, "table has no header line");
     TRY(read_row(reader, CSV_MAX_COLUMNS, &csv->n_columns, err));
     if (csv->n_columns > CSV_MAX_COLUMNS)
-        return err_at(err, STATUS_INPUT, mark, "table has %zu columns, above the limit %d",
-                      csv->n_columns, CSV_MAX_COLUMNS);
+        return err_at(err, mark, "table has %zu columns, above the limit %d", csv->n_columns,
+                      CSV_MAX_COLUMNS);
     csv->columns = reader->cells;
     reader->cells = NULL;
     reader->n_cells = reader->cell_capacity = 0;
@@ -115,12 +115,10 @@ static enum status read_rows(struct reader *reader, struct err *err)
         struct mark mark = reader_mark(reader);
         size_t n = 0;
         if (reader->n_cells + csv->n_columns > CSV_MAX_CELLS)
-            return err_at(err, STATUS_INPUT, mark, "table has more cells than the limit %d",
-                          CSV_MAX_CELLS);
+            return err_at(err, mark, "table has more cells than the limit %d", CSV_MAX_CELLS);
         TRY(read_row(reader, csv->n_columns, &n, err));
         if (n != csv->n_columns) {
-            err_at(err, STATUS_INPUT, mark, "row has %zu cells, the header has %zu", n,
-                   csv->n_columns);
+            err_at(err, mark, "row has %zu cells, the header has %zu", n, csv->n_columns);
             return err_hint(err, "a cell that holds a comma stands in double quotes");
         }
         csv->lines = arena_grow(reader->arena, csv->lines, csv->n_rows, &reader->line_capacity,
@@ -141,7 +139,7 @@ static enum status check_nul(const char *file, const char *text, size_t length, 
         return STATUS_OK;
     for (const char *at = text; at < nul; at++)
         mark.line += *at == '\n';
-    return err_at(err, STATUS_INPUT, mark, "a NUL character stands in the table");
+    return err_at(err, mark, "a NUL character stands in the table");
 }
 
 enum status csv_parse(const char *file, const char *text, size_t length, struct arena *arena,

@@ -46,8 +46,7 @@ enum status err_place(struct err *err, struct mark mark)
     return err->status;
 }
 
-enum status err_at(struct err *err, enum status status, struct mark mark, const char *format,
-                   ...)
+enum status err_at(struct err *err, struct mark mark, const char *format, ...)
 {
     if (err->status != STATUS_OK)
         return err->status;
@@ -55,9 +54,9 @@ enum status err_at(struct err *err, enum status status, struct mark mark, const 
     print_mark(where, mark);
     va_list args;
     va_start(args, format);
-    err_record(err, status, where, format, args);
+    err_record(err, STATUS_INPUT, where, format, args);
     va_end(args);
-    return status;
+    return STATUS_INPUT;
 }
 
 enum status err_hint(struct err *err, const char *format, ...)

@@ -42,9 +42,10 @@ struct err {
 enum status err_set(struct err *err, enum status status, const char *format, ...)
     __attribute__((cold, format(printf, 3, 4)));
 
-/* Records an error at a place; returns status. Keeps an earlier error. */
-enum status err_at(struct err *err, enum status status, struct mark mark, const char *format,
-                   ...) __attribute__((cold, format(printf, 4, 5)));
+/* Records an error of some input at its place; returns STATUS_INPUT. Keeps an earlier error,
+ * whose status it then returns. */
+enum status err_at(struct err *err, struct mark mark, const char *format, ...)
+    __attribute__((cold, format(printf, 3, 4)));
 
 /* Adds the hint to the error just recorded; returns its status, to be the value of a return. */
 enum status err_hint(struct err *err, const char *format, ...)

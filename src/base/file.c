@@ -22,14 +22,14 @@ static enum status read_all(int fd, struct mark mark, size_t limit, struct arena
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return err_at(err, STATUS_INPUT, mark, "cannot be read: %s", strerror(errno));
+            return err_at(err, mark, "cannot be read: %s", strerror(errno));
         used += (size_t)n;
         if (n == 0)
             break;
         if (used <= capacity)
             continue;
         if (capacity == limit)
-            return err_at(err, STATUS_INPUT, mark, "larger than the limit of %zu bytes", limit);
+            return err_at(err, mark, "larger than the limit of %zu bytes", limit);
         capacity = capacity > limit / 2 ? limit : 2 * capacity;
         char *larger = arena_alloc(arena, capacity + 2, 1);
         data = memcpy(larger, data, used);
@@ -46,7 +46,7 @@ static enum status read_open(int fd, struct mark mark, size_t limit, struct aren
 {
     struct stat info;
     if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode))
-        return err_at(err, STATUS_INPUT, mark, "is a directory, not a file");
+        return err_at(err, mark, "is a directory, not a file");
     return read_all(fd, mark, limit, arena, text, length, err);
 }
 
@@ -64,7 +64,7 @@ enum status file_read(const char *file, size_t limit, struct arena *arena, char 
         return read_open(STDIN_FILENO, mark, limit, arena, text, length, err);
     int fd = open(file, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return err_at(err, STATUS_INPUT, mark, "cannot be opened: %s", strerror(errno));
+        return err_at(err, mark, "cannot be opened: %s", strerror(errno));
     enum status status = read_open(fd, mark, limit, arena, text, length, err);
     close(fd);
     return status;

@@ -21,7 +21,7 @@ enum status json_read_fail(const struct json_read *j, const char *what, struct e
         column = *c == '\n' ? 1 : column + !inner;
         line += *c == '\n';
     }
-    return err_at(err, STATUS_INPUT, (struct mark){j->file, line, column}, "%s", what);
+    return err_at(err, (struct mark){j->file, line, column}, "%s", what);
 }
 
 static void skip_blanks(struct json_read *j)

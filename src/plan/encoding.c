@@ -23,12 +23,11 @@ enum status encoding_check(const char *name, bool option, const char *text, size
         used = text_utf8(text + i, length - i, &code);
         struct mark place = option ? (struct mark){.file = name} : mark;
         if (used == 0) {
-            err_at(err, STATUS_INPUT, place, "byte 0x%02x is not UTF-8",
-                   (unsigned)(unsigned char)text[i]);
+            err_at(err, place, "byte 0x%02x is not UTF-8", (unsigned)(unsigned char)text[i]);
             return err_hint(err, "save the file as UTF-8 text");
         }
         if (!is_printable(code)) {
-            err_at(err, STATUS_INPUT, place, "control character 0x%02x in the text", code);
+            err_at(err, place, "control character 0x%02x in the text", code);
             return err_hint(err, "this looks like a binary file");
         }
         mark.line += code == '\n';

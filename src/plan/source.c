@@ -77,10 +77,10 @@ static enum status parser_fail(struct reader *reader)
     const char *problem = parser->problem ? parser->problem : "not valid YAML";
     struct mark mark = mark_of(reader, parser->problem_mark);
     if (parser->context && !reader->option)
-        err_at(reader->err, STATUS_INPUT, mark, "%s %s from line %zu, column %zu", problem,
-               parser->context, parser->context_mark.line + 1, parser->context_mark.column + 1);
+        err_at(reader->err, mark, "%s %s from line %zu, column %zu", problem, parser->context,
+               parser->context_mark.line + 1, parser->context_mark.column + 1);
     else
-        err_at(reader->err, STATUS_INPUT, mark, "%s", problem);
+        err_at(reader->err, mark, "%s", problem);
     for (size_t i = 0; i < sizeof parser_hints / sizeof *parser_hints; i++) {
         if (text_equal(problem, parser_hints[i].problem))
             return err_hint(reader->err, "%s", parser_hints[i].hint);
@@ -98,7 +98,7 @@ static enum status next_event(struct reader *reader, yaml_event_t *event)
 static enum status refuse(struct reader *reader, struct mark mark, const char *what,
                           const char *name, const char *hint)
 {
-    err_at(reader->err, STATUS_INPUT, mark, "%s '%s' is not supported", what, name);
+    err_at(reader->err, mark, "%s '%s' is not supported", what, name);
     return err_hint(reader->err, "%s", hint);
 }
 
@@ -156,8 +156,8 @@ static enum status copy_node(struct reader *reader, const struct node *node, str
                              struct node **copy)
 {
     if (reader->n_copies++ == COPIES)
-        return err_at(reader->err, STATUS_INPUT, mark,
-                      "aliases and merge keys repeat more than %d values", COPIES);
+        return err_at(reader->err, mark, "aliases and merge keys repeat more than %d values",
+                      COPIES);
     *copy = arena_alloc(reader->arena, 1, sizeof **copy);
     **copy = *node;
     (*copy)->next = NULL;
@@ -173,14 +173,14 @@ static enum status resolve_alias(struct reader *reader, const yaml_event_t *even
     for (size_t i = reader->n_anchors; i > 0; i--)
         if (text_equal(reader->anchor[i - 1].name, name))
             return copy_node(reader, reader->anchor[i - 1].node, mark, node);
-    return err_at(reader->err, STATUS_INPUT, mark, "alias '%s' has no anchor before it", name);
+    return err_at(reader->err, mark, "alias '%s' has no anchor before it", name);
 }
 
 static enum status merge_mapping(struct reader *reader, struct node *mapping,
                                  const struct node *source)
 {
     if (source->kind != NODE_MAPPING)
-        return err_at(reader->err, STATUS_INPUT, source->mark, "'<<' takes a mapping, not %s",
+        return err_at(reader->err, source->mark, "'<<' takes a mapping, not %s",
                       node_kind_name(source->kind));
     for (const struct node *child = source->first; child; child = child->next) {
         struct node **link = &mapping->first, *copy;
@@ -236,7 +236,7 @@ static enum status check_scalar(struct reader *reader, const yaml_event_t *event
     if (event->type != YAML_SCALAR_EVENT ||
         !memchr(event->data.scalar.value, '\0', event->data.scalar.length))
         return STATUS_OK;
-    return err_at(reader->err, STATUS_INPUT, mark_of(reader, event->start_mark),
+    return err_at(reader->err, mark_of(reader, event->start_mark),
                   "a text holds a NUL character");
 }
 
@@ -266,9 +266,8 @@ static enum status check_duplicates(struct reader *reader, const struct node *ma
         if (!text_equal(first->key, again->key))
             continue;
         if (reader->option)
-            return err_at(reader->err, STATUS_INPUT, again->key_mark, "key '%s' is given twice",
-                          again->key);
-        return err_at(reader->err, STATUS_INPUT, again->key_mark,
+            return err_at(reader->err, again->key_mark, "key '%s' is given twice", again->key);
+        return err_at(reader->err, again->key_mark,
                       "key '%s' is given twice, first on line %u, column %u", again->key,
                       first->key_mark.line, first->key_mark.column);
     }
@@ -278,12 +277,12 @@ static enum status check_duplicates(struct reader *reader, const struct node *ma
 static enum status check_key(struct reader *reader, const struct node *key)
 {
     if (key->kind != NODE_SCALAR) {
-        err_at(reader->err, STATUS_INPUT, key->mark, "a key must be a word, not %s",
+        err_at(reader->err, key->mark, "a key must be a word, not %s",
                node_kind_name(key->kind));
         return err_hint(reader->err, "write 'key: value'");
     }
     if (key->text[0] == '\0' && !reader->anchors) /* other programs have {"": 0} */
-        return err_at(reader->err, STATUS_INPUT, key->mark, "a key is empty");
+        return err_at(reader->err, key->mark, "a key is empty");
     if (text_equal(key->text, "<<") && !key->quoted && !reader->anchors)
         return refuse(reader, key->mark, "merge key", "<<",
                       "write the keys out, or use 'base: <name>' in a model, cluster or stack");
@@ -349,8 +348,8 @@ static enum status take_event(struct reader *reader, const yaml_event_t *event,
     if (node->kind == NODE_SCALAR || alias)
         return STATUS_OK;
     if (*depth == SOURCE_DEPTH)
-        return err_at(reader->err, STATUS_INPUT, node->mark,
-                      "nested deeper than the limit of %d levels", SOURCE_DEPTH);
+        return err_at(reader->err, node->mark, "nested deeper than the limit of %d levels",
+                      SOURCE_DEPTH);
     levels[(*depth)++] = (struct level){.node = node, .anchor = anchor};
     return STATUS_OK;
 }
@@ -391,11 +390,11 @@ static enum status read_document(struct reader *reader, struct node **root)
     if (type == YAML_DOCUMENT_START_EVENT)
         TRY(read_node(reader, &node));
     if (!node || (!reader->option && node_is_null(node)))
-        return err_at(reader->err, STATUS_INPUT, whole, "nothing in it but space or comments");
+        return err_at(reader->err, whole, "nothing in it but space or comments");
     TRY(next_type(reader, &type, &mark)); /* document end */
     TRY(next_type(reader, &type, &mark));
     if (type == YAML_DOCUMENT_START_EVENT) {
-        err_at(reader->err, STATUS_INPUT, mark, "a second document starts here");
+        err_at(reader->err, mark, "a second document starts here");
         return err_hint(reader->err, "a file holds one document: remove the '---'");
     }
     *root = node;
@@ -430,7 +429,7 @@ static enum status check_directives(struct mark mark, const char *text, size_t l
         text += 3;
     for (const char *at = text; at < end;) {
         if (starts && *at == '%') {
-            err_at(err, STATUS_INPUT, mark, "directives are not supported");
+            err_at(err, mark, "directives are not supported");
             return err_hint(err, "remove the line that starts with %%");
         }
         size_t ends = break_length(at, end);
@@ -451,7 +450,7 @@ static enum status parse(const char *name, enum syntax syntax, const char *text,
         .arena = arena, .option = option, .anchors = syntax == SYNTAX_JOB, .err = err};
     reader.file = arena_strdup(arena, name);
     if (length == 0 && !option)
-        return err_at(err, STATUS_INPUT, (struct mark){.file = reader.file}, "it is empty");
+        return err_at(err, (struct mark){.file = reader.file}, "it is empty");
     TRY(encoding_check(reader.file, option, text, length, err));
     TRY(check_directives(mark_of(&reader, (yaml_mark_t){0}), text, length, err));
     bool json = text_ends(name, ".json");

@@ -35,8 +35,7 @@ enum status claims_read(struct arena *arena, struct csv *csv, struct err *err)
     TRY(csv_read(path, arena, csv, err));
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (csv_column(csv, needed[i]) == SIZE_MAX)
-            return err_at(err, STATUS_INPUT, (struct mark){path, 1, 1}, "no column \"%s\"",
-                          needed[i]);
+            return err_at(err, (struct mark){path, 1, 1}, "no column \"%s\"", needed[i]);
     return STATUS_OK;
 }
 

@@ -67,7 +67,7 @@ static enum status read_measured(const struct csv *csv, size_t row, double *byte
     const char *unit = csv_cell(csv, row, "unit"), *text = csv_cell(csv, row, "published");
     double scale = printed_unit(unit ? unit : "");
     if (!number_real(text, bytes) || !(*bytes > 0) || !(scale > 0))
-        return err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
+        return err_at(err, (struct mark){csv->file, csv->lines[row], 1},
                       "'%s%s%s' are no bytes", text, unit && unit[0] ? " " : "",
                       unit ? unit : "");
     *bytes *= scale;
@@ -97,8 +97,8 @@ static enum status read_row(struct reading *r, size_t row, const char *stack, st
     if (stack && !text_equal(name, stack))
         return STATUS_OK;
     if (out->n && !text_equal(name, out->stack)) {
-        err_at(err, STATUS_INPUT, mark, "this run is of stack '%s', those before it of '%s'",
-               name, out->stack);
+        err_at(err, mark, "this run is of stack '%s', those before it of '%s'", name,
+               out->stack);
         return err_hint(err, "choose one with --stack");
     }
     if (predict(plan, &options, r->arena, prediction, err) != STATUS_OK)

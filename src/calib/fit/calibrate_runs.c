@@ -111,7 +111,7 @@ static enum status read_run(struct reading *r, const struct csv *csv, size_t row
         return STATUS_OK;
     TRY(profiles_get(&r->profiles, &run->plan, &profile, err));
     if (f->base && profile != f->base) {
-        err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
+        err_at(err, (struct mark){csv->file, csv->lines[row], 1},
                "this run has the profile '%s', those before it '%s'", profile->name,
                f->base->name);
         return err_hint(err, "choose with --stack and --device, or set stack.profile");

@@ -65,15 +65,14 @@ enum status runs_table_seconds(const struct csv *csv, size_t row, const struct p
     const char *text = cell(csv, row, "published"), *unit = cell(csv, row, "unit");
     double value;
     if (!text[0]) {
-        err_at(err, STATUS_INPUT, line_of(csv, row), "run '%s' has no value in 'published'",
+        err_at(err, line_of(csv, row), "run '%s' has no value in 'published'",
                cell(csv, row, "row"));
         return err_hint(err, "leave out the lines of runs that were not measured");
     }
     if (!number_real(text, &value) || !(value > 0))
-        return err_at(err, STATUS_INPUT, line_of(csv, row), "'%s' is no time or rate above 0",
-                      text);
+        return err_at(err, line_of(csv, row), "'%s' is no time or rate above 0", text);
     if (!is_one_of(unit, known->rate ? rates : times)) {
-        err_at(err, STATUS_INPUT, line_of(csv, row), "%s '%s' has %s%s%s", known->name, text,
+        err_at(err, line_of(csv, row), "%s '%s' has %s%s%s", known->name, text,
                unit[0] ? "the unit '" : "no unit", unit, unit[0] ? "'" : "");
         return err_hint(err, known->rate ? "tokens/s or Mtokens/s: whether of one device or of "
                                            "all the quantity says"
@@ -95,7 +94,7 @@ enum status runs_table_names(const struct csv *csv, struct err *err)
         const char *name = cell(csv, row, "quantity"), *near = quantity_near(name);
         if (quantity_find(name) || !near)
             continue;
-        err_at(err, STATUS_INPUT, line_of(csv, row), "unknown quantity '%s'", name);
+        err_at(err, line_of(csv, row), "unknown quantity '%s'", name);
         return err_hint(err, "did you mean '%s'?", near);
     }
     return STATUS_OK;
@@ -116,22 +115,22 @@ enum status runs_table_lacks(const struct csv *csv, struct err *err)
         missing = has || missing ? missing : columns[i];
     }
     if (csv->n_columns == 1 && strpbrk(csv->columns[0], ";\t")) {
-        err_at(err, STATUS_INPUT, head, "the columns are not separated by commas");
+        err_at(err, head, "the columns are not separated by commas");
         return err_hint(err, "write the table as CSV, numbers with a decimal point");
     }
     if (had < 2) {
-        err_at(err, STATUS_INPUT, head,
+        err_at(err, head,
                "these are not the columns of a table of runs, kernels or collectives");
         return err_hint(err, "%s", described);
     }
     if (missing) {
-        err_at(err, STATUS_INPUT, head, "the table of runs has no column '%s'", missing);
+        err_at(err, head, "the table of runs has no column '%s'", missing);
         return err_hint(err, "its columns are row,plan,set,quantity,published,unit");
     }
     TRY(runs_table_names(csv, err));
     if (!csv->n_rows)
-        return err_at(err, STATUS_INPUT, head, "the table has no rows");
-    err_at(err, STATUS_INPUT, head, "no line of the table has a time, a rate or a peak");
+        return err_at(err, head, "the table has no rows");
+    err_at(err, head, "no line of the table has a time, a rate or a peak");
     return err_hint(err, "quantity is time.step_s, time.tokens_per_s_per_device, "
                          "time.tokens_per_s or memory.allocated_bytes");
 }

@@ -60,8 +60,7 @@ static enum status number(struct reader *r, const struct row *row, const char *n
     const char *text = cell(r, row, name);
     if (number_real(text, value) && *value >= 0 && *value <= LARGEST)
         return STATUS_OK;
-    err_at(r->err, STATUS_INPUT, mark_of(r, row->at), "'%s' is no number of column '%s'", text,
-           name);
+    err_at(r->err, mark_of(r, row->at), "'%s' is no number of column '%s'", text, name);
     return err_hint(r->err, "a number from 0 to %d", LARGEST);
 }
 
@@ -88,7 +87,7 @@ static enum status word(struct reader *r, const struct row *row, const char *col
         if (text_equal(words[i], text))
             *found = i;
     if (*text && *found == PROFILE_ANY)
-        return err_at(r->err, STATUS_INPUT, mark_of(r, row->at), "'%s' is no %s", text, column);
+        return err_at(r->err, mark_of(r, row->at), "'%s' is no %s", text, column);
     return STATUS_OK;
 }
 
@@ -161,7 +160,7 @@ static enum status add_all(struct reader *r, const struct row *row, const char *
         struct curve_value value = *common;
         snprintf(one, sizeof one, "%.*s", (int)(length < sizeof one ? length : 0), at);
         if (!number_real(one, &value.seconds) || !(value.seconds > 0))
-            return err_at(r->err, STATUS_INPUT, mark_of(r, row->at), "'%s' is no time", text);
+            return err_at(r->err, mark_of(r, row->at), "'%s' is no time", text);
         value.seconds *= 1e-6;
         add(r, row, &value);
         at += length + (at[length] == ';');
@@ -185,8 +184,7 @@ static enum status read_choices(struct reader *r, const struct row *row,
     if (call->remote_first)
         return STATUS_OK;
     if (sscanf(text, "%u of %u %7s", &kept, &groups, tail) != 3 || !text_equal(tail, "groups"))
-        return err_at(r->err, STATUS_INPUT, mark_of(r, row->at),
-                      "'%s' is no word of column 'choices'", text);
+        return err_at(r->err, mark_of(r, row->at), "'%s' is no word of column 'choices'", text);
     call->kept = kept;
     call->groups = groups;
     return STATUS_OK;
@@ -196,11 +194,10 @@ static enum status refuse_routing(struct reader *r, const struct row *row, const
                                   const struct curve_call *call)
 {
     if (!curve_routing_is(routing)) {
-        err_at(r->err, STATUS_INPUT, mark_of(r, row->at), "'%s' is no routing of this table",
-               routing);
+        err_at(r->err, mark_of(r, row->at), "'%s' is no routing of this table", routing);
         return err_hint(r->err, "balanced, uniform, power_law_1.2 or power_law_1.2_eplb");
     }
-    err_at(r->err, STATUS_INPUT, mark_of(r, row->at),
+    err_at(r->err, mark_of(r, row->at),
            "%llu tokens cannot go to top_k %llu of %llu experts over ep %llu",
            (unsigned long long)call->tokens, (unsigned long long)call->top_k,
            (unsigned long long)call->experts, (unsigned long long)call->ranks);
@@ -280,7 +277,7 @@ static enum status read_gemm(struct reader *r, struct row *row)
     v.model = cell(r, row, "layout");
     v.amount = 2 * g->groups * g->rows * g->columns * g->depth;
     if (!(tflop_s > 0))
-        return err_at(r->err, STATUS_INPUT, mark_of(r, row->at), "a rate of zero");
+        return err_at(r->err, mark_of(r, row->at), "a rate of zero");
     v.seconds = v.amount / (tflop_s * 1e12);
     v.row = arena_printf(r->arena, "%s/%s/%gx%gx%gx%g/%s", row->device, v.model, g->groups,
                          g->rows, g->columns, g->depth, cell(r, row, "release"));
@@ -297,11 +294,10 @@ static enum status read_collective(struct reader *r, struct row *row)
     while (of <= PROFILE_SEND && !text_equal(profile_item_name(of), op))
         of++;
     if (of > PROFILE_SEND)
-        return err_at(r->err, STATUS_INPUT, mark_of(r, row->at), "'%s' is no collective", op);
+        return err_at(r->err, mark_of(r, row->at), "'%s' is no collective", op);
     TRY(number(r, row, "ranks", &ranks));
     if (ranks < 2)
-        return err_at(r->err, STATUS_INPUT, mark_of(r, row->at),
-                      "a collective has two ranks or more");
+        return err_at(r->err, mark_of(r, row->at), "a collective has two ranks or more");
     struct curve_value v = row->value;
     double rounds = of == PROFILE_ALL_REDUCE ? 2 : 1;
     row->path = row->compute = PROFILE_ANY;
@@ -355,7 +351,7 @@ static enum status check_reach(struct reader *r, const struct row *row, double e
     if (ep >= 1 && ep <= experts && experts <= EXPERTS && chosen >= 1 && chosen <= GROUPS &&
         top_k >= 1 && top_k <= pool)
         return STATUS_OK;
-    err_at(r->err, STATUS_INPUT, mark_of(r, row->at),
+    err_at(r->err, mark_of(r, row->at),
            "top_k %g of %g experts in %g of %d groups, over ep %g: no token is sent so", top_k,
            experts, chosen, GROUPS, ep);
     return err_hint(r->err,
@@ -404,7 +400,7 @@ static enum status read_exchange(struct reader *r, struct row *row)
         v.seconds = v.amount / (published * 1e9);
     }
     if (!(v.seconds > 0))
-        return err_at(r->err, STATUS_INPUT, mark_of(r, row->at), "a value of zero");
+        return err_at(r->err, mark_of(r, row->at), "a value of zero");
     add(r, row, &v);
     return STATUS_OK;
 }
@@ -481,10 +477,9 @@ static enum status check_measured(const struct reader *r)
         return STATUS_OK;
     const struct mark mark = {r->csv->file, 1, 1};
     if (f == r->n_families)
-        err_at(r->err, STATUS_INPUT, mark, "the table has no measurements");
+        err_at(r->err, mark, "the table has no measurements");
     else
-        err_at(r->err, STATUS_INPUT, mark, "the table has no measurements of '%s'",
-               r->families[f].name);
+        err_at(r->err, mark, "the table has no measurements of '%s'", r->families[f].name);
     return err_hint(r->err, "columns that are called by their tokens or bytes, as 512, hold "
                             "times in microseconds");
 }
@@ -496,7 +491,7 @@ enum status curve_read(const struct csv *csv, struct arena *arena, struct curve_
     struct reader r = {.csv = csv, .arena = arena, .err = err};
     struct row row = {.device = ""};
     if (!layout)
-        return err_at(err, STATUS_INPUT, (struct mark){csv->file, 1, 1},
+        return err_at(err, (struct mark){csv->file, 1, 1},
                       "these are not the columns of a table of kernels or collectives");
     r.routing = curve_routing_create(arena);
     for (row.at = 0; row.at < csv->n_rows; row.at++) {

@@ -56,7 +56,7 @@ static enum status read_patterns(struct reader *r, const struct csv *csv, struct
                !text_equal(profile_item_name((enum profile_item)p->item), family))
             p->item++;
         if (p->item == PROFILE_ITEMS)
-            return err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
+            return err_at(err, (struct mark){csv->file, csv->lines[row], 1},
                           "family: '%s' is none of a profile's", family);
     }
     return STATUS_OK;
@@ -239,7 +239,7 @@ enum status torch_trace_read(const char *file, const char *text, size_t length,
     json_read_init(&r->json, file, text, length);
     TRY(read_document(r, err));
     if (!found.kernels) {
-        err_at(err, STATUS_INPUT, (struct mark){.file = file}, "the trace has no kernels");
+        err_at(err, (struct mark){.file = file}, "the trace has no kernels");
         return err_hint(err,
                         "export_chrome_trace of a torch.profiler with ProfilerActivity.CUDA "
                         "writes events with cat \"kernel\"");

@@ -23,15 +23,14 @@ enum status validate_table(const struct csv *csv, struct arena *arena, struct va
                            struct err *err)
 {
     if (!csv->n_rows)
-        return err_at(err, STATUS_INPUT, (struct mark){csv->file, 1, 1},
-                      "the table has no rows");
+        return err_at(err, (struct mark){csv->file, 1, 1}, "the table has no rows");
     if (curve_is_table(csv) && out->sets && out->sets->n)
         return published_no_sets(csv, err);
     if (curve_is_table(csv))
         return validate_curves(csv, arena, out, err);
     if (published_is_runs(csv))
         return validate_runs(csv, arena, out, err);
-    err_at(err, STATUS_INPUT, (struct mark){csv->file, 1, 1},
+    err_at(err, (struct mark){csv->file, 1, 1},
            "these are not the columns of a table of measurements");
     return err_hint(err, "models/README.md describes the tables that are read");
 }

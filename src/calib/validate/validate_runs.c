@@ -152,7 +152,7 @@ static enum status compare_number(const struct run *run, size_t at,
     const char *unit = csv_cell(run->csv, at, "unit");
     double scale = printed_unit(unit ? unit : ""), number;
     if (!number_real(row->published, &number) || !(scale > 0) || !(number > 0))
-        return err_at(err, STATUS_INPUT, (struct mark){run->csv->file, run->csv->lines[at], 1},
+        return err_at(err, (struct mark){run->csv->file, run->csv->lines[at], 1},
                       "'%s%s%s' is no quantity", row->published, unit && unit[0] ? " " : "",
                       unit ? unit : "");
     row->measured = number * scale;
@@ -177,7 +177,7 @@ static enum status check_name(const struct csv *csv, size_t at, const char *quan
     const char *near = quantity_near(quantity);
     if (!near)
         return STATUS_OK;
-    err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[at], 1},
+    err_at(err, (struct mark){csv->file, csv->lines[at], 1},
            "no quantity of a prediction is called '%s'", quantity);
     return err_hint(err, "did you mean '%s'?", near);
 }

@@ -123,7 +123,7 @@ static enum status read_number(const struct csv *csv, size_t row, const char *co
     const char *cell = cell_of(csv, row, column);
     if (number_real(cell, value) && isfinite(*value) && *value > 0)
         return STATUS_OK;
-    err_at(err, STATUS_INPUT, line_of(csv, row), "%s: '%s' is no number above 0", column, cell);
+    err_at(err, line_of(csv, row), "%s: '%s' is no number above 0", column, cell);
     return err_hint(err, "a table of curves has the columns name, step and loss");
 }
 
@@ -174,8 +174,7 @@ static enum status read_rate(const struct csv *csv, struct arena *arena, struct 
         if (run->predicted)
             return predict_step(csv, row, arena, &run->step_s, err);
     }
-    err_at(err, STATUS_INPUT, line_of(csv, first),
-           "no row of '%s' says how long its steps take", run->name);
+    err_at(err, line_of(csv, first), "no row of '%s' says how long its steps take", run->name);
     return err_hint(err, "give seconds in a column step_s, or a plan file in a column plan, "
                          "which is timed");
 }
@@ -191,7 +190,7 @@ static enum status read_points(const struct csv *csv, struct arena *arena, struc
         TRY(read_number(csv, row, "step", &run->step[run->n], err));
         TRY(read_number(csv, row, "loss", &run->loss[run->n], err));
         if (run->n && run->step[run->n] <= run->step[run->n - 1])
-            return err_at(err, STATUS_INPUT, line_of(csv, row),
+            return err_at(err, line_of(csv, row),
                           "step %g of '%s' does not come after its step %g", run->step[run->n],
                           run->name, run->step[run->n - 1]);
         run->n++;
@@ -211,7 +210,7 @@ enum status losses_read(const struct csv *csv, struct arena *arena, struct losse
         if (i < out->n)
             continue;
         if (out->n == LOSS_RUNS)
-            return err_at(err, STATUS_INPUT, line_of(csv, row), "more than %d runs", LOSS_RUNS);
+            return err_at(err, line_of(csv, row), "more than %d runs", LOSS_RUNS);
         out->runs[out->n].name = name;
         TRY(read_points(csv, arena, &out->runs[out->n++], err));
     }
@@ -287,8 +286,7 @@ static enum status fill(const char *file, const struct chart_names *names, struc
     const char *const *runs = chart_distinct(&csv, "name", p->arena, &n);
     const char **titles = arena_alloc(p->arena, n + 1, sizeof *titles);
     if (n > LOSS_RUNS)
-        return err_at(err, STATUS_INPUT, (struct mark){file, 1, 1}, "more than %d runs",
-                      LOSS_RUNS);
+        return err_at(err, (struct mark){file, 1, 1}, "more than %d runs", LOSS_RUNS);
     for (size_t row = 0; row < csv.n_rows; row++)
         for (size_t i = 0; i < n; i++)
             if (text_equal(csv_cell(&csv, row, "name"), runs[i]))

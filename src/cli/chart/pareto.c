@@ -162,8 +162,7 @@ static enum status fill(const char *file, const struct chart_names *names, struc
         fastest = s > 0 ? fmax(fastest, 1 / s) : fastest;
     }
     if (!(fastest > 0) || !isfinite(fastest))
-        return err_at(err, STATUS_INPUT, (struct mark){file, 1, 1},
-                      "no row of the table has a time");
+        return err_at(err, (struct mark){file, 1, 1}, "no row of the table has a time");
     bool sizes = csv_column(&csv, "devices") != SIZE_MAX;
     if (sizes)
         TRY(chart_list_devices(file, &csv, PARETO_DEVICES, p, err));

@@ -206,7 +206,7 @@ static enum status fill(const char *file, const struct chart_names *names, struc
         plan = plan || text_equal(csv_cell(&csv, row, "list"), "plan");
     }
     if (!(fastest > 0) || !isfinite(fastest))
-        return err_at(err, STATUS_INPUT, (struct mark){file, 1, 1},
+        return err_at(err, (struct mark){file, 1, 1},
                       "no row of the table has tokens a second");
     TRY(chart_list_devices(file, &csv, MOST_DEVICES, p, err));
     p->chart.kind = "pools";

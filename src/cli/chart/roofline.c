@@ -102,8 +102,7 @@ static enum status fill(const char *file, const struct chart_names *names, struc
     const struct share *shares = shares_of(&csv, p->arena, &n, &other);
     double whole = chart_number(&csv, 0, "layer_s");
     if (!n)
-        return err_at(err, STATUS_INPUT, (struct mark){file, 1, 1},
-                      "no op of this layer computes anything");
+        return err_at(err, (struct mark){file, 1, 1}, "no op of this layer computes anything");
     p->chart.kind = "roofline";
     chart_titles(p, names,
                  arena_printf(p->arena, "ops of one %s, rate and share of time",

@@ -54,13 +54,13 @@ static enum status read_sweep(const char *file, const char *column, const char *
     TRY(chart_table(file, columns, needs, p, &csv, err));
     TRY(sweep_table_parse(file, text_string(&p->data), p->data.length, p->arena, table, err));
     if (table->n_axes != 1 || !table->axes[0].numeric) {
-        err_at(err, STATUS_INPUT, (struct mark){file, 1, 1}, "the chart runs over one number");
+        err_at(err, (struct mark){file, 1, 1}, "the chart runs over one number");
         return err_hint(err, "give one --over KEY=VALUES");
     }
     for (size_t row = 0; row < table->csv.n_rows; row++)
         if (csv_cell(&table->csv, row, column)[0])
             return STATUS_OK;
-    err_at(err, STATUS_INPUT, (struct mark){file, 1, 1}, "no row has a value of %s", column);
+    err_at(err, (struct mark){file, 1, 1}, "no row has a value of %s", column);
     return err_hint(err, "%s", none);
 }
 

@@ -106,13 +106,13 @@ enum status chart_table(const char *file, const char *const *columns, const char
     TRY(csv_parse(file, text, picture->data.length, picture->arena, csv, err));
     for (size_t i = 0; columns[i]; i++)
         if (csv_column(csv, columns[i]) == SIZE_MAX) {
-            err_at(err, STATUS_INPUT, (struct mark){file, 1, 1},
-                   "the table has no column \"%s\"", columns[i]);
+            err_at(err, (struct mark){file, 1, 1}, "the table has no column \"%s\"",
+                   columns[i]);
             return err_hint(err, "this chart draws %s", needs);
         }
     if (csv->n_rows > 0)
         return STATUS_OK;
-    err_at(err, STATUS_INPUT, (struct mark){file, 1, 1}, "the table has no rows to draw");
+    err_at(err, (struct mark){file, 1, 1}, "the table has no rows to draw");
     return err_hint(err, "this chart draws %s", needs);
 }
 
@@ -140,7 +140,7 @@ enum status chart_list_devices(const char *file, const struct csv *csv, size_t m
     size_t n;
     const char *const *devices = chart_distinct(csv, "devices", p->arena, &n);
     if (n > most)
-        return err_at(err, STATUS_INPUT, (struct mark){file, 1, 1},
+        return err_at(err, (struct mark){file, 1, 1},
                       "%zu numbers of devices are too many to read, at most %zu", n, most);
     picture_list(p, "devices", devices);
     return STATUS_OK;

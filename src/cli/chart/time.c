@@ -120,8 +120,7 @@ static enum status fill(const char *file, const struct chart_names *names, struc
     TRY(sweep_table_parse(file, text_string(&p->data), p->data.length, p->arena, &table, err));
     double most = longest(&csv);
     if (!(most > 0))
-        return err_at(err, STATUS_INPUT, (struct mark){file, 1, 1},
-                      "no row of the table has a time");
+        return err_at(err, (struct mark){file, 1, 1}, "no row of the table has a time");
     p->chart.kind = "time";
     chart_titles(p, names, "what a step's time is made of");
     chart_bars(&table, p);

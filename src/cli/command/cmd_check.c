@@ -176,8 +176,7 @@ static void warn(const struct invocation *call, const struct origins *origins, c
                  const char *text)
 {
     struct err line = {0};
-    err_at(&line, STATUS_INPUT, request_place(call->operands[0], origins, key, key),
-           "warning: %s", text);
+    err_at(&line, request_place(call->operands[0], origins, key, key), "warning: %s", text);
     err_print(&line, stderr);
 }
 

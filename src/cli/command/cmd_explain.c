@@ -43,7 +43,7 @@ static enum status read_failure(const struct invocation *call, struct failure *o
     if (failure_find(text, length, call->arena, out))
         return STATUS_OK;
     if (settings->log)
-        err_at(err, STATUS_INPUT, (struct mark){.file = settings->log},
+        err_at(err, (struct mark){.file = settings->log},
                length ? "no failed allocation in it" : "it is empty");
     else
         err_set(err, STATUS_INPUT, "no failed allocation in the text of '--oom'");

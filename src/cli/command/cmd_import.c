@@ -52,7 +52,7 @@ static enum status apply_settings(const struct invocation *call, struct plan *pl
         const struct mark mark = {.file = overrides[i].option};
         const struct field *field = schema_find(overrides[i].key);
         if (!field || !text_starts(field->key, prefix)) {
-            err_at(err, STATUS_INPUT, mark, "'%s' is not a key of a model", overrides[i].key);
+            err_at(err, mark, "'%s' is not a key of a model", overrides[i].key);
             return err_hint(err, "'moeplan help model' lists them");
         }
         TRY(schema_set(field, plan, overrides[i].value, false, mark, err));
@@ -242,7 +242,7 @@ static enum status not_a_job(const struct invocation *call, const struct node *r
 {
     struct text known = {.arena = call->arena};
     import_hf_known(&known);
-    err_at(err, STATUS_INPUT, root->mark,
+    err_at(err, root->mark,
            "neither a HuggingFace configuration (no 'model_type') nor a job of a known "
            "framework");
     if (text_ends(call->operands[0], ".yaml") || text_ends(call->operands[0], ".yml"))
@@ -261,8 +261,7 @@ static enum status not_foreign(const struct invocation *call, const struct job_r
                                struct err *err)
 {
     const char *name = call->operands[0];
-    err_at(err, STATUS_INPUT, (struct mark){.file = name}, "%s: there is nothing to import",
-           job->taken_for);
+    err_at(err, (struct mark){.file = name}, "%s: there is nothing to import", job->taken_for);
     return err_hint(
         err, "a plan takes it so, as in `moeplan predict %s --set cluster=h100-8x1`", name);
 }

@@ -52,7 +52,7 @@ static enum status read_patterns(struct arena *arena, struct csv *csv, struct er
     TRY(csv_read(path, arena, csv, err));
     if (csv_column(csv, "pattern") != SIZE_MAX && csv_column(csv, "family") != SIZE_MAX)
         return STATUS_OK;
-    return err_at(err, STATUS_INPUT, (struct mark){path, 1, 1},
+    return err_at(err, (struct mark){path, 1, 1},
                   "the table needs the columns pattern and family");
 }
 

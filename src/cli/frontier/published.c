@@ -75,7 +75,7 @@ static enum status read_bytes(const struct csv *csv, size_t row, uint64_t *bytes
     double number;
     snprintf(text, sizeof text, "%s %s", value, unit);
     if (!unit_parse(UNIT_BYTES, text, &number) || number < 0)
-        return err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
+        return err_at(err, (struct mark){csv->file, csv->lines[row], 1},
                       "\"%s\" is no amount of memory", text);
     *bytes = (uint64_t)number;
     return STATUS_OK;

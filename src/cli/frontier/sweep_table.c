@@ -61,8 +61,8 @@ static enum status check_bytes(const struct csv *csv, struct err *err)
             if (!*text || number_real(text, &value))
                 continue;
             struct mark mark = {csv->file, csv->lines[row], 1};
-            return err_at(err, STATUS_INPUT, mark, "'%.64s' is no number of bytes, for '%s'",
-                          text, csv->columns[column]);
+            return err_at(err, mark, "'%.64s' is no number of bytes, for '%s'", text,
+                          csv->columns[column]);
         }
     return STATUS_OK;
 }
@@ -76,7 +76,7 @@ enum status sweep_table_parse(const char *name, const char *text, size_t length,
     bool sweep = read.n_axes >= 1 && read.n_axes <= SWEEP_TABLE_AXES &&
                  csv_column(&read.csv, "total_bytes") != SIZE_MAX && read.csv.n_rows > 0;
     if (!sweep) {
-        err_at(err, STATUS_INPUT, (struct mark){name, 1, 1}, "these are no rows of a sweep");
+        err_at(err, (struct mark){name, 1, 1}, "these are no rows of a sweep");
         return err_hint(err, "`moeplan frontier -o FILE.csv` writes one: swept keys, verdict, "
                              "total_bytes, limit_bytes, ...");
     }

@@ -60,7 +60,7 @@ void plan_argument_notes(const struct job_result *job, const char *file)
         struct err place = {0};
         if (!note->warning)
             continue;
-        err_at(&place, STATUS_INPUT, note->mark, "warning: %s", note->text);
+        err_at(&place, note->mark, "warning: %s", note->text);
         err_print(&place, stderr);
     }
 }

@@ -95,8 +95,8 @@ static enum status is_scalar(struct reader *r, const struct node *node, const ch
     if (node->kind == NODE_SCALAR && node->text[0])
         return STATUS_OK;
     if (node->kind == NODE_SCALAR)
-        return err_at(r->err, STATUS_INPUT, node->mark, "'%s' has no value", key);
-    return err_at(r->err, STATUS_INPUT, node->mark, "'%s' takes a value, not %s", key,
+        return err_at(r->err, node->mark, "'%s' has no value", key);
+    return err_at(r->err, node->mark, "'%s' takes a value, not %s", key,
                   node_kind_name(node->kind));
 }
 
@@ -114,7 +114,7 @@ static enum status read_word(struct reader *r, const struct node *row, const str
             return STATUS_OK;
         }
     const char *meant = text_nearest(node->text, w->n, w->name_at, w->table);
-    err_at(r->err, STATUS_INPUT, node->mark, "'%s' is no %s of a profile", node->text, w->key);
+    err_at(r->err, node->mark, "'%s' is no %s of a profile", node->text, w->key);
     return err_hint(r->err, meant ? "did you mean '%s'?" : "see models/profiles/README.md",
                     meant);
 }
@@ -127,12 +127,12 @@ static enum status read_number(struct reader *r, const struct node *node,
     const struct quantity *q = &quantities[c->is];
     TRY(is_scalar(r, node, "value"));
     if (!unit_parse(q->unit, node->text, value))
-        return err_at(r->err, STATUS_INPUT, node->mark, "'%s' is no number%s", node->text,
+        return err_at(r->err, node->mark, "'%s' is no number%s", node->text,
                       q->unit == UNIT_SECONDS ? " of seconds" : "");
     if (*value >= q->low && *value <= q->high)
         return STATUS_OK;
-    err_at(r->err, STATUS_INPUT, node->mark, "%s.%s is %s; it lies in %g to %g",
-           profile_item_name(c->of), q->name, node->text, q->low, q->high);
+    err_at(r->err, node->mark, "%s.%s is %s; it lies in %g to %g", profile_item_name(c->of),
+           q->name, node->text, q->low, q->high);
     bool fast = *value > 1 && (c->is == PROFILE_EFFICIENCY || c->is == PROFILE_BANDWIDTH);
     return err_hint(r->err, fast ? "no rate is above the physical peak; it is a share of it"
                                  : "see models/profiles/README.md");
@@ -142,7 +142,7 @@ static enum status check_rising(struct reader *r, struct mark mark, const double
 {
     if (x[i] > 0 && (i == 0 || x[i] > x[i - 1]))
         return STATUS_OK;
-    return err_at(r->err, STATUS_INPUT, mark, "the places of a curve are positive and rise");
+    return err_at(r->err, mark, "the places of a curve are positive and rise");
 }
 
 static enum status read_points(struct reader *r, const struct node *points, struct constant *c)
@@ -153,12 +153,12 @@ static enum status read_points(struct reader *r, const struct node *points, stru
     for (const struct node *p = points->first; p; p = p->next, n++) {
         if (p->kind != NODE_SEQUENCE || p->n != 2 || p->first->kind != NODE_SCALAR ||
             !number_real(p->first->text, &x[n]))
-            return err_at(r->err, STATUS_INPUT, p->mark, "a point is [place, value]");
+            return err_at(r->err, p->mark, "a point is [place, value]");
         TRY(check_rising(r, p->mark, x, n));
         TRY(read_number(r, p->first->next, c, &y[n]));
     }
     if (n == 0)
-        return err_at(r->err, STATUS_INPUT, points->mark, "a curve has points");
+        return err_at(r->err, points->mark, "a curve has points");
     c->x = x;
     c->y = y;
     c->n = n;
@@ -174,8 +174,8 @@ static enum status read_table(struct reader *r, const struct node *node, struct 
                  r->err));
     const char *place = profile_axis_name(c->by), *value = profile_quantity_name(c->is);
     if (csv_column(&csv, place) == SIZE_MAX || csv_column(&csv, value) == SIZE_MAX)
-        return err_at(r->err, STATUS_INPUT, node->mark, "'%s' needs columns '%s' and '%s'",
-                      node->text, place, value);
+        return err_at(r->err, node->mark, "'%s' needs columns '%s' and '%s'", node->text, place,
+                      value);
     double *x = arena_alloc(r->arena, csv.n_rows + 1, sizeof *x);
     double *y = arena_alloc(r->arena, csv.n_rows + 1, sizeof *y);
     for (size_t i = 0; i < csv.n_rows; i++) {
@@ -183,16 +183,14 @@ static enum status read_table(struct reader *r, const struct node *node, struct 
         const struct node cell = {
             .kind = NODE_SCALAR, .text = csv_cell(&csv, i, value), .mark = mark};
         if (!number_real(csv_cell(&csv, i, place), &x[i]))
-            return err_at(r->err, STATUS_INPUT, mark, "'%s' is no number",
-                          csv_cell(&csv, i, place));
+            return err_at(r->err, mark, "'%s' is no number", csv_cell(&csv, i, place));
         TRY(check_rising(r, mark, x, i));
         TRY(read_number(r, &cell, c, &y[i]));
     }
     c->x = x;
     c->y = y;
     c->n = csv.n_rows;
-    return c->n ? STATUS_OK
-                : err_at(r->err, STATUS_INPUT, node->mark, "'%s' has no rows", node->text);
+    return c->n ? STATUS_OK : err_at(r->err, node->mark, "'%s' has no rows", node->text);
 }
 
 static enum status read_value(struct reader *r, const struct node *row, struct constant *c)
@@ -201,7 +199,7 @@ static enum status read_value(struct reader *r, const struct node *row, struct c
                       *table = node_get(row, "table");
     bool curve = c->by != PROFILE_BY_NONE;
     if (curve ? !points == !table : !value || points || table) {
-        err_at(r->err, STATUS_INPUT, row->mark, "a constant has a value, or a curve");
+        err_at(r->err, row->mark, "a constant has a value, or a curve");
         return err_hint(r->err, "a curve says 'by' and 'points: [[place, value], ...]' or "
                                 "'table: file.csv'");
     }
@@ -222,22 +220,22 @@ static enum status read_interval(struct reader *r, const struct node *row, struc
     const struct node *node = node_get(row, "interval");
     double ends[2];
     if (!node)
-        return err_at(r->err, STATUS_INPUT, row->mark, "%s.%s has no interval",
-                      profile_item_name(c->of), profile_quantity_name(c->is));
+        return err_at(r->err, row->mark, "%s.%s has no interval", profile_item_name(c->of),
+                      profile_quantity_name(c->is));
     if (node->kind != NODE_SEQUENCE || node->n != 2)
-        return err_at(r->err, STATUS_INPUT, node->mark, "'interval' takes [low, high]");
+        return err_at(r->err, node->mark, "'interval' takes [low, high]");
     const struct node *end = node->first;
     for (size_t i = 0; i < 2; i++, end = end->next) {
         enum unit unit = c->by == PROFILE_BY_NONE ? quantities[c->is].unit : UNIT_NONE;
         TRY(is_scalar(r, end, "interval"));
         if (!unit_parse(unit, end->text, &ends[i]))
-            return err_at(r->err, STATUS_INPUT, end->mark, "'%s' is no number", end->text);
+            return err_at(r->err, end->mark, "'%s' is no number", end->text);
     }
     double middle = c->by == PROFILE_BY_NONE ? c->y[0] : 1;
     if (ends[0] > middle || ends[1] < middle || ends[0] < 0) {
-        err_at(r->err, STATUS_INPUT, node->mark,
-               "the interval from '%s' to '%s' does not hold %s%g", node->first->text,
-               node->first->next->text, c->by == PROFILE_BY_NONE ? "its value, " : "", middle);
+        err_at(r->err, node->mark, "the interval from '%s' to '%s' does not hold %s%g",
+               node->first->text, node->first->next->text,
+               c->by == PROFILE_BY_NONE ? "its value, " : "", middle);
         return err_hint(r->err, c->by == PROFILE_BY_NONE
                                     ? "low <= value <= high, none below 0"
                                     : "of a curve it is a share: low <= 1 <= high");
@@ -257,7 +255,7 @@ static enum status read_within(struct reader *r, const struct node *row, struct 
         node->first->next->kind == NODE_SCALAR && number_real(node->first->text, &c->least) &&
         number_real(node->first->next->text, &c->most) && c->least > 0 && c->most >= c->least)
         return STATUS_OK;
-    return err_at(r->err, STATUS_INPUT, node->mark, "'within' takes [least, most]");
+    return err_at(r->err, node->mark, "'within' takes [least, most]");
 }
 
 /* ---- a row ---- */
@@ -272,7 +270,7 @@ static enum status check_keys(struct reader *r, const struct node *mapping,
         if (i < n)
             continue;
         const char *meant = text_nearest(child->key, n, word_at, keys);
-        err_at(r->err, STATUS_INPUT, child->key_mark, "unknown key '%s'", child->key);
+        err_at(r->err, child->key_mark, "unknown key '%s'", child->key);
         return err_hint(r->err, meant ? "did you mean '%s'?" : "see models/profiles/README.md",
                         meant);
     }
@@ -317,13 +315,13 @@ static enum status read_place(struct reader *r, const struct node *row, struct c
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         TRY(read_word(r, row, &keys[i].words, keys[i].to));
     if (of == PROFILE_ANY || is == PROFILE_ANY)
-        return err_at(r->err, STATUS_INPUT, row->mark, "a constant says 'of' and 'is'");
+        return err_at(r->err, row->mark, "a constant says 'of' and 'is'");
     c->of = (enum profile_item)of;
     c->is = (enum profile_quantity)is;
     c->by = (enum profile_axis)by;
     if (strstr(quantities[is].of, profile_item_name(profile_item_class(c->of))))
         return STATUS_OK;
-    err_at(r->err, STATUS_INPUT, row->mark, "%s has no constant '%s'", profile_item_name(c->of),
+    err_at(r->err, row->mark, "%s has no constant '%s'", profile_item_name(c->of),
            quantities[is].name);
     return err_hint(r->err, "'%s' is of: %s", quantities[is].name, quantities[is].of);
 }
@@ -340,7 +338,7 @@ static enum status read_row(struct reader *r, const struct node *row)
                          .mark = row->mark};
     struct origin origin = r->origin;
     if (row->kind != NODE_MAPPING)
-        return err_at(r->err, STATUS_INPUT, row->mark, "a constant is a mapping, not %s",
+        return err_at(r->err, row->mark, "a constant is a mapping, not %s",
                       node_kind_name(row->kind));
     TRY(check_keys(r, row, keys));
     TRY(read_place(r, row, &c));
@@ -349,7 +347,7 @@ static enum status read_row(struct reader *r, const struct node *row)
     TRY(read_within(r, row, &c));
     TRY(read_origin(r, row, &origin));
     if (!origin.source || !origin.date || !origin.range || !origin.set) {
-        err_at(r->err, STATUS_INPUT, row->mark,
+        err_at(r->err, row->mark,
                "%s.%s does not say its source, date, range "
                "and set",
                profile_item_name(c.of), profile_quantity_name(c.is));
@@ -371,7 +369,7 @@ static enum status read_models(struct reader *r, const struct node *root)
     if (!list)
         return STATUS_OK;
     if (list->kind != NODE_SEQUENCE)
-        return err_at(r->err, STATUS_INPUT, list->mark, "'models' takes a list of names");
+        return err_at(r->err, list->mark, "'models' takes a list of names");
     const char **names = arena_alloc(r->arena, list->n + 1, sizeof *names);
     size_t n = 0;
     for (const struct node *name = list->first; name; name = name->next) {
@@ -387,8 +385,7 @@ static enum status read_run(struct reader *r, const struct node *key, struct pro
     const struct field *field = schema_find(key->key);
     bool list = key->kind == NODE_SEQUENCE;
     if (!field || schema_is_list(field))
-        return err_at(r->err, STATUS_INPUT, key->key_mark, "'%s' is no key of one value",
-                      key->key);
+        return err_at(r->err, key->key_mark, "'%s' is no key of one value", key->key);
     struct profile_held *held = arena_alloc(r->arena, list ? key->n + 1 : 1, sizeof *held);
     *run = (struct profile_run){
         .field = field, .held = held, .sometimes = unread_when(field, r->arena) != NULL};
@@ -396,8 +393,7 @@ static enum status read_run(struct reader *r, const struct node *key, struct pro
         TRY(is_scalar(r, v, "runs"));
         if (profile_held_read(field, v->text, &held[run->n++]))
             continue;
-        err_at(r->err, STATUS_INPUT, v->mark, "'%s' is not what '%s' takes", v->text,
-               field->key);
+        err_at(r->err, v->mark, "'%s' is not what '%s' takes", v->text, field->key);
         return err_hint(r->err, "%s, or numbers from 4 to 16 as 4..16", schema_takes(field));
     }
     return STATUS_OK;
@@ -410,7 +406,7 @@ static enum status read_runs(struct reader *r, const struct node *root)
     if (!runs)
         return STATUS_OK;
     if (runs->kind != NODE_MAPPING)
-        return err_at(r->err, STATUS_INPUT, runs->mark, "'runs' takes keys of a plan");
+        return err_at(r->err, runs->mark, "'runs' takes keys of a plan");
     struct profile_run *all = arena_alloc(r->arena, runs->n + 1, sizeof *all);
     size_t n = 0;
     for (const struct node *key = runs->first; key; key = key->next)
@@ -432,7 +428,7 @@ static enum status read_base(struct reader *r, const struct node *root)
     if (r->depth == 0)
         r->profile->base = name;
     if (++r->depth > BASES)
-        return err_at(r->err, STATUS_INPUT, node_get(root, "base")->mark,
+        return err_at(r->err, node_get(root, "base")->mark,
                       "more than %d bases on top of each other", BASES);
     if (catalog_find(CATALOG_PROFILE, name, r->folder, r->arena, &path, r->err) != STATUS_OK)
         return err_place(r->err, node_get(root, "base")->mark);
@@ -448,7 +444,7 @@ static enum status read_file(struct reader *r, const char *path)
     const char *device = "", *calibration = NULL;
     TRY(source_read_file(path, r->arena, &root, r->err));
     if (root->kind != NODE_MAPPING)
-        return err_at(r->err, STATUS_INPUT, root->mark, "a profile is a mapping, not %s",
+        return err_at(r->err, root->mark, "a profile is a mapping, not %s",
                       node_kind_name(root->kind));
     TRY(check_keys(r, root, keys));
     r->folder = part_folder_of_path(r->arena, path);
@@ -465,7 +461,7 @@ static enum status read_file(struct reader *r, const char *path)
     }
     const struct node *rows = node_get(root, "constants");
     if (!rows || rows->kind != NODE_SEQUENCE)
-        return err_at(r->err, STATUS_INPUT, root->mark, "a profile has a list of constants");
+        return err_at(r->err, root->mark, "a profile has a list of constants");
     for (const struct node *row = rows->first; row; row = row->next)
         TRY(read_row(r, row));
     return read_base(r, root);

@@ -28,7 +28,7 @@ enum status published_sets(const struct csv *csv, size_t row, struct arena *aren
         size_t length = strcspn(at, " ");
         const char *set = arena_strndup(arena, at, length), *equal = strchr(set, '=');
         if (!equal) {
-            err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
+            err_at(err, (struct mark){csv->file, csv->lines[row], 1},
                    "\"%s\" in column 'set' is no key=value", set);
             return err_hint(err, "keys of the plan with blanks between them: parallel.ep=8 "
                                  "workload.micro_batch=2");
@@ -79,8 +79,8 @@ static enum status load_file(const struct csv *csv, size_t row, const char *file
 {
     if (file_is_there(file))
         return plan_load(file, sets, n, arena, plan, NULL, err);
-    err_at(err, STATUS_INPUT, (struct mark){csv->file, csv->lines[row], 1},
-           "the plan '%s' is not there", file);
+    err_at(err, (struct mark){csv->file, csv->lines[row], 1}, "the plan '%s' is not there",
+           file);
     return err_hint(err, "the column 'plan' names a file beside the table");
 }
 

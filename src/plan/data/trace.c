@@ -29,13 +29,13 @@ static enum status check_trace(const struct plan *plan, const struct trace *trac
     struct mark file = {routing->file, 0, 0};
     uint64_t experts = plan->model.moe.experts, top_k = plan->model.moe.top_k;
     if (trace->experts > experts || (trace->counts && trace->experts != experts)) {
-        err_at(err, STATUS_INPUT, file, "the trace has %llu experts, the model %llu",
+        err_at(err, file, "the trace has %llu experts, the model %llu",
                (unsigned long long)trace->experts, (unsigned long long)experts);
         return err_hint(err, "give a trace of this model as moe.routing.file, or its experts "
                              "as model.moe.experts");
     }
     if (trace->ids && trace->top_k != top_k)
-        return err_at(err, STATUS_INPUT, file,
+        return err_at(err, file,
                       "the trace has %llu experts per token, the model's top_k is %llu",
                       (unsigned long long)trace->top_k, (unsigned long long)top_k);
     return STATUS_OK;
@@ -50,13 +50,12 @@ static enum status load_table(const struct plan *plan, struct arena *arena,
     TRY(file_read(file, FILE_LIMIT, arena, &text, &length, err));
     TRY(placement_read_csv(file, text, length, arena, &out->owner, &out->n_owner, err));
     if (out->n_owner != plan->model.moe.experts)
-        return err_at(err, STATUS_INPUT, (struct mark){file, 0, 0},
-                      "the placement has %llu experts, the model %llu",
-                      (unsigned long long)out->n_owner,
-                      (unsigned long long)plan->model.moe.experts);
+        return err_at(
+            err, (struct mark){file, 0, 0}, "the placement has %llu experts, the model %llu",
+            (unsigned long long)out->n_owner, (unsigned long long)plan->model.moe.experts);
     for (uint64_t e = 0; e < out->n_owner; e++)
         if (out->owner[e] >= plan->parallel.ep)
-            return err_at(err, STATUS_INPUT, (struct mark){file, 0, 0},
+            return err_at(err, (struct mark){file, 0, 0},
                           "expert %llu is on rank %u, the plan's ep is %llu",
                           (unsigned long long)e, out->owner[e],
                           (unsigned long long)plan->parallel.ep);

@@ -85,7 +85,7 @@ static enum status read_number(const struct lines *lines, const struct cursor *c
         for ((*at)++; *at < end && **at == '0'; (*at)++)
             ;
     if (!digits || (*at < end && !is_space(**at)))
-        return err_at(err, STATUS_INPUT, place(lines, c, start),
+        return err_at(err, place(lines, c, start),
                       "'%.*s' is not a whole number of at most 18 digits",
                       (int)(end - start < 24 ? end - start : 24), start);
     *value = sum;
@@ -133,7 +133,7 @@ static enum status read_lines(const char *name, const char *text, size_t length,
         c.line++;
     }
     if (lines->n_rows == 0)
-        return err_at(err, STATUS_INPUT, (struct mark){name, 1, 1}, "no numbers in the file");
+        return err_at(err, (struct mark){name, 1, 1}, "no numbers in the file");
     return STATUS_OK;
 }
 
@@ -146,8 +146,7 @@ static enum status same_width(const struct lines *lines, struct err *err)
 {
     for (uint64_t row = 0; row < lines->n_rows; row++)
         if (lines->row[row].n != lines->widest)
-            return err_at(err, STATUS_INPUT, row_place(lines, row),
-                          "row has %llu numbers, others have %llu",
+            return err_at(err, row_place(lines, row), "row has %llu numbers, others have %llu",
                           (unsigned long long)lines->row[row].n,
                           (unsigned long long)lines->widest);
     return STATUS_OK;
@@ -181,7 +180,7 @@ static enum status take_columns(const struct lines *lines, const char *value,
         while (which < COLUMNS && !text_equal(names[which], lines->header[i]))
             which++;
         if (which == COLUMNS || columns->at[which] != ABSENT) {
-            err_at(err, STATUS_INPUT, header, "column '%s' is %s", lines->header[i],
+            err_at(err, header, "column '%s' is %s", lines->header[i],
                    which == COLUMNS ? "not known" : "named twice");
             return refuse_header(value, err);
         }
@@ -190,12 +189,12 @@ static enum status take_columns(const struct lines *lines, const char *value,
     bool enough = columns->at[VALUE] != ABSENT &&
                   (columns->at[EXPERT] != ABSENT || columns->at[LAYER] == ABSENT);
     if (!enough) {
-        err_at(err, STATUS_INPUT, header, "column '%s' is missing",
+        err_at(err, header, "column '%s' is missing",
                columns->at[VALUE] == ABSENT ? value : "expert");
         return refuse_header(value, err);
     }
     if (lines->n_header != lines->widest)
-        return err_at(err, STATUS_INPUT, header, "the header names %u columns, rows have %llu",
+        return err_at(err, header, "the header names %u columns, rows have %llu",
                       lines->n_header, (unsigned long long)lines->widest);
     return STATUS_OK;
 }
@@ -227,7 +226,7 @@ static enum status check_range(const struct lines *lines, const struct columns *
         uint64_t layer = number_in(lines, row, columns, LAYER);
         uint64_t expert = number_in(lines, row, columns, EXPERT);
         if (layer >= TRACE_LAYERS || expert >= TRACE_EXPERTS)
-            return err_at(err, STATUS_INPUT, row_place(lines, row),
+            return err_at(err, row_place(lines, row),
                           "layer %llu or expert %llu is out of range (limits %d and %d)",
                           (unsigned long long)layer, (unsigned long long)expert,
                           TRACE_LAYERS - 1, TRACE_EXPERTS - 1);
@@ -250,16 +249,15 @@ static enum status scatter(const struct lines *lines, const struct quantity_kind
         uint64_t expert = number_in(lines, row, &columns, EXPERT);
         uint64_t at = number_in(lines, row, &columns, LAYER) * out->experts + expert;
         if (seen[at] && !kind->adds)
-            return err_at(err, STATUS_INPUT, row_place(lines, row),
-                          "expert %llu has a %s already", (unsigned long long)expert,
-                          kind->value);
+            return err_at(err, row_place(lines, row), "expert %llu has a %s already",
+                          (unsigned long long)expert, kind->value);
         seen[at] = true;
         counts[at] = checked_add(counts[at], number_in(lines, row, &columns, VALUE), &full);
     }
     for (uint64_t at = 0; at < out->experts && !kind->adds; at++)
         if (!seen[at])
-            return err_at(err, STATUS_INPUT, (struct mark){lines->name, 0, 0},
-                          "expert %llu has no %s", (unsigned long long)at, kind->value);
+            return err_at(err, (struct mark){lines->name, 0, 0}, "expert %llu has no %s",
+                          (unsigned long long)at, kind->value);
     out->counts = counts;
     return STATUS_OK;
 }
@@ -272,7 +270,7 @@ static enum status take_counts(const struct lines *lines, struct trace *out, str
     out->experts = column ? lines->n_rows : lines->widest;
     out->counts = lines->number;
     if (out->layers > TRACE_LAYERS || out->experts > TRACE_EXPERTS)
-        return err_at(err, STATUS_INPUT, (struct mark){lines->name, 1, 1},
+        return err_at(err, (struct mark){lines->name, 1, 1},
                       "%llu layers of %llu experts are too many (limits %d and %d)",
                       (unsigned long long)out->layers, (unsigned long long)out->experts,
                       TRACE_LAYERS, TRACE_EXPERTS);
@@ -289,8 +287,7 @@ static enum status check_total(const struct lines *lines, const struct trace *tr
         total = checked_add(total, trace->counts[i], &overflow);
     if (!overflow && total <= TRACE_TOKENS)
         return STATUS_OK;
-    return err_at(err, STATUS_INPUT, (struct mark){lines->name, 0, 0},
-                  "more than the limit of 10^18 tokens");
+    return err_at(err, (struct mark){lines->name, 0, 0}, "more than the limit of 10^18 tokens");
 }
 
 static enum status read_table(const char *name, const char *text, size_t length,
@@ -323,7 +320,7 @@ enum status placement_read_csv(const char *name, const char *text, size_t length
     struct trace table = {0};
     TRY(read_table(name, text, length, &placed, arena, &table, err));
     if (table.layers != 1)
-        return err_at(err, STATUS_INPUT, (struct mark){name, 1, 1},
+        return err_at(err, (struct mark){name, 1, 1},
                       "a placement is one rank per expert, the file has %llu rows",
                       (unsigned long long)table.layers);
     uint32_t *ranks = arena_alloc(arena, table.experts, sizeof *ranks);

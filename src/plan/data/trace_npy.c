@@ -13,7 +13,7 @@ struct npy {
 
 static enum status npy_error(const char *name, const char *text, struct err *err)
 {
-    err_at(err, STATUS_INPUT, (struct mark){name, 0, 0}, "%s", text);
+    err_at(err, (struct mark){name, 0, 0}, "%s", text);
     return err_hint(err, "save expert indices as int32 or int64 [tokens, top_k]: "
                          "numpy.save(file, ids)");
 }
@@ -90,8 +90,8 @@ static enum status npy_check_row(const char *name, const int32_t *ids, uint64_t 
 {
     for (uint64_t i = 0; i < k; i++) {
         if (last[ids[i]] == token + 1)
-            return err_at(err, STATUS_INPUT, (struct mark){name, 0, 0},
-                          "token %llu has expert %d twice", (unsigned long long)token, ids[i]);
+            return err_at(err, (struct mark){name, 0, 0}, "token %llu has expert %d twice",
+                          (unsigned long long)token, ids[i]);
         last[ids[i]] = token + 1;
     }
     return STATUS_OK;
@@ -108,7 +108,7 @@ enum status trace_read_npy(const char *name, const unsigned char *bytes, size_t 
     for (uint64_t i = 0; i < n * k; i++) {
         int64_t value = npy_item(bytes + npy.data + i * npy.item, npy.item);
         if (value < 0 || value >= TRACE_EXPERTS)
-            return err_at(err, STATUS_INPUT, (struct mark){name, 0, 0},
+            return err_at(err, (struct mark){name, 0, 0},
                           "expert %lld of token %llu is out of range (0 to %d)",
                           (long long)value, (unsigned long long)(i / k), TRACE_EXPERTS - 1);
         ids[i] = (int32_t)value;

@@ -303,7 +303,7 @@ static enum status refuse_program(struct job *job, const char *text)
     const char *library = bridge_is_python(text) ? NULL : library_of(text);
     struct mark mark = {job->file, line, line > 0};
     if (library) {
-        err_at(job->err, STATUS_INPUT, mark,
+        err_at(job->err, mark,
                "a program that uses %s: what it sets is known when it runs, and is not read",
                library);
         return err_hint(
@@ -311,7 +311,7 @@ static enum status refuse_program(struct job *job, const char *text)
             "scripts that make a trainer of TRL's, Unsloth's or transformers', or an engine, "
             "are; of others give the settings as flags, as in vllm serve M");
     }
-    err_at(job->err, STATUS_INPUT, mark, "no recipe of Megatron-Bridge is called %s",
+    err_at(job->err, mark, "no recipe of Megatron-Bridge is called %s",
            line ? "on this line" : "in this script");
     return err_hint(job->err, "cfg = qwen3_30b_a3b_pretrain_config() or "
                               "cfg = ConfigContainer(..), and cfg.model.x = ..");

@@ -59,7 +59,7 @@ static enum status add_environment(struct job *job)
         values[0] = v->value.items[0].text;
         const struct setting *given = job_setting(job, key);
         if (given && given->layer == JOB_COMMAND_LINE)
-            return err_at(job->err, STATUS_INPUT, given->mark,
+            return err_at(job->err, given->mark,
                           "'%s' stands on the command line and in %s: MaxText refuses both",
                           key, v->name);
         job->layer = JOB_ENVIRONMENT;

@@ -306,8 +306,8 @@ static enum status read_python(struct job *job, const char *name, const char *te
     set_file(job, walk.made);
     if (walk.made.line)
         return STATUS_OK;
-    err_at(job->err, STATUS_INPUT, (struct mark){name, line, line > 0},
-           "no recipe of NeMo is called %s", line ? "on this line" : "in this script");
+    err_at(job->err, (struct mark){name, line, line > 0}, "no recipe of NeMo is called %s",
+           line ? "on this line" : "in this script");
     return err_hint(job->err, "recipe = llm.qwen3_30b_a3b.pretrain_recipe(..), and "
                               "recipe.trainer.strategy.x = ..");
 }

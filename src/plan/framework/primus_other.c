@@ -94,7 +94,7 @@ static enum status set_model(struct job *job, const struct setting *file)
     }
     if (job->described)
         return STATUS_OK;
-    err_at(job->err, STATUS_INPUT, file->mark, "the model of '%s' is not known", name);
+    err_at(job->err, file->mark, "the model of '%s' is not known", name);
     return err_hint(job->err, "name it, as in --set model=deepseek-v3; 'moeplan list models'");
 }
 

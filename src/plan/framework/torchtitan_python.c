@@ -196,7 +196,7 @@ enum status torchtitan_read_python(struct job *job, const char *name, const char
         job->mark = walk.made;
     if (walk.made.line)
         return STATUS_OK;
-    err_at(job->err, STATUS_INPUT, (struct mark){name, line, line > 0},
+    err_at(job->err, (struct mark){name, line, line > 0},
            "no function %s gives a Trainer.Config", line ? "on this line" : "of this file");
     return err_hint(job->err, "those of a config_registry.py do, as in def llama3_8b(): return "
                               "Trainer.Config(..)");

@@ -95,8 +95,7 @@ static enum status refuse(const struct node *name, struct err *err)
 {
     for (size_t i = 0; i < import_n_refusals; i++)
         if (text_starts(name->text, import_refusals[i].prefix)) {
-            err_at(err, STATUS_INPUT, name->mark,
-                   "architecture '%s' is not supported: it has %s", name->text,
+            err_at(err, name->mark, "architecture '%s' is not supported: it has %s", name->text,
                    import_refusals[i].reason);
             return err_hint(err, "write the model's own keys where its layers are of known "
                                  "types, as models/*.yaml do");
@@ -105,7 +104,7 @@ static enum status refuse(const struct node *name, struct err *err)
     while (name_at(NULL, n))
         n++;
     const char *near = text_nearest(name->text, n, name_at, NULL);
-    err_at(err, STATUS_INPUT, name->mark, "architecture '%s' is not known", name->text);
+    err_at(err, name->mark, "architecture '%s' is not known", name->text);
     if (near)
         return err_hint(err,
                         "did you mean '%s'? Else write the model's own keys, as "
@@ -134,7 +133,7 @@ static enum status find_architecture(struct config *config, const struct import_
     }
     if (unknown)
         return refuse(unknown, err);
-    err_at(err, STATUS_INPUT, config->outer->mark,
+    err_at(err, config->outer->mark,
            "configuration names no architecture: 'model_type' is missing");
     return STATUS_INPUT;
 }
@@ -285,8 +284,8 @@ static enum status wrong_value(const struct import_field *field, const struct no
         [IMPORT_WORD] = "one of the known words",
     };
     const char *got = value->kind == NODE_SCALAR ? value->text : node_kind_name(value->kind);
-    err_at(err, STATUS_INPUT, value->mark, "'%s' must be %s, not '%s'", field->key,
-           expected[field->type], got);
+    err_at(err, value->mark, "'%s' must be %s, not '%s'", field->key, expected[field->type],
+           got);
     if (field->type == IMPORT_COUNT && least_count(field))
         return err_hint(err, "it must be at least 1");
     if (field->type != IMPORT_WORD)
@@ -319,7 +318,7 @@ static enum status read_field(const struct config *config, const struct import_f
     if (field->type == IMPORT_KNOWN)
         return STATUS_OK;
     if (!value && !field->fallback) {
-        err_at(err, STATUS_INPUT, config->inner->mark, "configuration has no '%s'", field->key);
+        err_at(err, config->inner->mark, "configuration has no '%s'", field->key);
         return err_hint(err, "architecture '%s' needs it", config->architecture);
     }
     if (field->type == IMPORT_COUNT)
@@ -356,7 +355,7 @@ static enum status fill_in(const struct config *config, struct model *model, str
         attention->kv_heads = attention->heads;
     if (attention->kind == ATTENTION_GQA && attention->head_dim == 0) {
         if (model->hidden % attention->heads != 0)
-            return err_at(err, STATUS_INPUT, config->inner->mark,
+            return err_at(err, config->inner->mark,
                           "hidden size %llu is not a multiple of the %llu attention heads",
                           (unsigned long long)model->hidden,
                           (unsigned long long)attention->heads);
@@ -388,7 +387,7 @@ static bool is_given_later(const struct import_family *family, size_t part,
 enum status import_hf_model(const struct node *config, struct model *model, struct err *err)
 {
     if (config->kind != NODE_MAPPING)
-        return err_at(err, STATUS_INPUT, config->mark, "configuration must be a mapping");
+        return err_at(err, config->mark, "configuration must be a mapping");
     struct config c = {0};
     c.inner = import_text_config(config, &c.outer);
     const struct import_family *family = NULL;
@@ -404,7 +403,7 @@ enum status import_hf_model(const struct node *config, struct model *model, stru
     TRY(import_dense_first(c.inner, "mlp_layer_types", "dense", &m, err));
     TRY(fill_in(&c, &m, err));
     if (m.moe.experts && !m.moe.top_k) {
-        err_at(err, STATUS_INPUT, c.inner->mark, "configuration has no 'num_experts_per_tok'");
+        err_at(err, c.inner->mark, "configuration has no 'num_experts_per_tok'");
         return err_hint(err, "architecture '%s' needs it", c.architecture);
     }
     import_hf_format(find_value(&c, "quantization_config"), &m, NULL);

@@ -110,7 +110,7 @@ static enum status read_heads(const struct node *config, struct model *model, st
         uint64_t heads;
         if (item->kind != NODE_SCALAR || !number_count(item->text, &heads) || !heads ||
             (of[window] && of[window] != heads))
-            return err_at(err, STATUS_INPUT, item->mark,
+            return err_at(err, item->mark,
                           "'num_attention_heads_per_layer' must have one number of heads for "
                           "full layers and one for those with windows");
         of[window] = heads;

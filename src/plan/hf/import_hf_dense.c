@@ -15,7 +15,7 @@ enum status import_finish_phi(const struct node *config, struct model *model, st
 {
     const struct node *norms = import_value(config, "qk_layernorm", NODE_SCALAR);
     if (norms && import_is_true(config, "qk_layernorm"))
-        return err_at(err, STATUS_INPUT, norms->mark,
+        return err_at(err, norms->mark,
                       "'qk_layernorm' must be false: norms of heads with biases are not "
                       "modelled");
     return import_finish_llama(config, model, err);
@@ -89,7 +89,7 @@ static enum status adjusted_width(const struct node *config, struct model *model
     if (!is_on(config, "block_auto_adjust_ff_dim", true))
         return STATUS_OK;
     if (factor && !text_equal(factor->text, "1.0") && !text_equal(factor->text, "1"))
-        return err_at(err, STATUS_INPUT, factor->mark,
+        return err_at(err, factor->mark,
                       "'block_ffn_dim_multiplier' must be 1: other widths are not read");
     width = 2 * width / 3;
     model->dense_intermediate = multiple ? round_up(width, multiple) : width;
@@ -125,8 +125,7 @@ enum status import_finish_mpt(const struct node *config, struct model *model, st
     const struct node *bare = import_value(config, "no_bias", NODE_SCALAR);
     bool overflow = false;
     if (bare && !import_is_true(config, "no_bias"))
-        return err_at(err, STATUS_INPUT, bare->mark,
-                      "'no_bias' must be true: MPT's biases are not modelled");
+        return err_at(err, bare->mark, "'no_bias' must be true: MPT's biases are not modelled");
     model->dense_intermediate =
         checked_mul(model->dense_intermediate, model->hidden, &overflow);
     return import_finish_llama(config, model, err);

@@ -32,7 +32,7 @@ static enum status read_dense_list(const struct node *list, struct model *model,
     if (!list || list->kind != NODE_SEQUENCE || list->n == 0)
         return STATUS_OK;
     if (model->moe_every > 1 || !is_progression(list, 0, 1))
-        return err_at(err, STATUS_INPUT, list->mark,
+        return err_at(err, list->mark,
                       "'mlp_only_layers' must name the first layers and no others");
     model->dense_layers = list->n;
     return STATUS_OK;
@@ -47,7 +47,7 @@ static enum status check_moe_list(const struct node *list, const struct model *m
     if (list->n == model->layers / model->moe_every &&
         is_progression(list, model->moe_every - 1, model->moe_every))
         return STATUS_OK;
-    return err_at(err, STATUS_INPUT, list->mark,
+    return err_at(err, list->mark,
                   "'moe_layers' must be every layer that 'interleave_moe_layer_step' gives");
 }
 
@@ -65,7 +65,7 @@ static enum status every_layer(const struct node *config, const char *key, struc
     const struct node *step = node_get(config, key);
     if (!step || node_is_null(step) || text_equal(step->text, "1"))
         return STATUS_OK;
-    return err_at(err, STATUS_INPUT, step->mark,
+    return err_at(err, step->mark,
                   "'%s' must be 1: all layers after the dense ones have experts", key);
 }
 
@@ -81,7 +81,7 @@ enum status import_finish_minimax(const struct node *config, struct model *model
 {
     const struct node *kinds = node_get(config, "attn_type_list");
     if (kinds && !is_progression(kinds, 1, 0)) {
-        err_at(err, STATUS_INPUT, kinds->mark,
+        err_at(err, kinds->mark,
                "not supported: hybrid attention (linear and softmax attention layers)");
         return err_hint(err, "all items of 'attn_type_list' must be 1");
     }
@@ -135,7 +135,7 @@ enum status import_finish_ernie(const struct node *config, struct model *model, 
     snprintf(last, sizeof last, "%llu", (unsigned long long)model->layers - 1);
     if (end && !node_is_null(end) && !text_equal(end->text, "-1") &&
         !text_equal(end->text, last))
-        return err_at(err, STATUS_INPUT, end->mark,
+        return err_at(err, end->mark,
                       "'moe_layer_end_index' must be -1 or %s: the last layer has experts",
                       last);
     return every_layer(config, "moe_layer_interval", err);
@@ -162,11 +162,10 @@ enum status import_finish_ernie_vl(const struct node *config, struct model *mode
     model->moe.image_intermediate = of_text(config, "moe_intermediate_size", 1, 512);
     for (uint64_t i = 0; end && i < end->n; i++)
         if (of_text(config, "moe_layer_end_index", i, 0) + 1 < model->layers)
-            return err_at(err, STATUS_INPUT, end->mark,
+            return err_at(err, end->mark,
                           "'moe_layer_end_index' must be the last layer or one behind it");
     if (of_text(config, "moe_layer_start_index", 1, first) != first)
-        return err_at(err, STATUS_INPUT,
-                      import_value(config, "moe_layer_start_index", NODE_SEQUENCE)->mark,
+        return err_at(err, import_value(config, "moe_layer_start_index", NODE_SEQUENCE)->mark,
                       "'moe_layer_start_index' must be one number for text and images");
     model->dense_layers = first;
     return end ? STATUS_OK : import_finish_ernie(config, model, err);

@@ -49,7 +49,7 @@ enum status import_dense_first(const struct node *config, const char *key, const
         n++;
     for (uint64_t i = n; i < model->layers; i++)
         if (import_item_is(config, key, i, dense))
-            return err_at(err, STATUS_INPUT, list->mark,
+            return err_at(err, list->mark,
                           "'%s' must begin with the layers without experts and have no others",
                           key);
     model->dense_layers = n;
@@ -66,7 +66,7 @@ bool import_is_true(const struct node *config, const char *key)
 
 enum status import_too_long(const struct node *config, uint64_t n, struct err *err)
 {
-    err_at(err, STATUS_INPUT, config->mark, "%llu layers of several types, above the limit %d",
+    err_at(err, config->mark, "%llu layers of several types, above the limit %d",
            (unsigned long long)n, PLAN_LAYERS);
     return err_hint(err,
                     "write the model's own keys with a shorter period, as models/*.yaml do");
@@ -127,7 +127,7 @@ static enum status add_type(const struct node *item, struct model *model, struct
     while (name->text && (item->kind != NODE_SCALAR || !text_equal(name->text, item->text)))
         name++;
     if (!name->text) {
-        err_at(err, STATUS_INPUT, item->mark, "layer type '%s' is not known",
+        err_at(err, item->mark, "layer type '%s' is not known",
                item->kind == NODE_SCALAR ? item->text : node_kind_name(item->kind));
         return err_hint(err, "known: full_attention, sliding_attention, chunked_attention, "
                              "linear_attention, mamba, moe, mlp");
@@ -381,8 +381,8 @@ enum status import_finish_hy_v4(const struct node *config, struct model *model, 
 {
     const struct node *gates = import_value(config, "gating_type", NODE_SCALAR);
     if (gates && !text_equal(gates->text, "elementwise"))
-        return err_at(err, STATUS_INPUT, gates->mark,
-                      "'gating_type' is '%s': known is elementwise", gates->text);
+        return err_at(err, gates->mark, "'gating_type' is '%s': known is elementwise",
+                      gates->text);
     TRY(import_finish_deepseek(config, model, err));
     return import_set_layers(config, model, hy_indexed, err);
 }

@@ -17,7 +17,7 @@ struct blocks {
 
 static enum status broken(const struct node *part, const char *what, struct err *err)
 {
-    return err_at(err, STATUS_INPUT, part->mark, "'block_configs': %s", what);
+    return err_at(err, part->mark, "'block_configs': %s", what);
 }
 
 /* Groups of n_heads_in_group heads share a key, as many in every layer that has attention. */
@@ -87,7 +87,7 @@ enum status import_finish_nas(const struct node *config, struct model *model, st
     const struct node *list = import_value(config, "block_configs", NODE_SEQUENCE);
     struct blocks b = {.heads = model->attention.heads, .hidden = model->hidden};
     if (!list)
-        return err_at(err, STATUS_INPUT, config->mark, "configuration has no 'block_configs'");
+        return err_at(err, config->mark, "configuration has no 'block_configs'");
     model->layer_types.n = 0;
     for (const struct node *block = list->first; block; block = block->next)
         TRY(read_block(block, &b, model, err));

@@ -51,7 +51,7 @@ static uint64_t ngram_rows(uint64_t base, uint64_t tables, uint64_t heads, uint6
 
 static enum status too_many(const struct node *config, const char *what, struct err *err)
 {
-    err_at(err, STATUS_INPUT, config->mark, "%s of n-grams beyond what is read", what);
+    err_at(err, config->mark, "%s of n-grams beyond what is read", what);
     return err_hint(err, "write model.ngram.rows and the keys beside it by hand");
 }
 

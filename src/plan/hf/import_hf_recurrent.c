@@ -35,7 +35,7 @@ enum status import_finish_alice(const struct node *config, struct model *model, 
     struct linear *l = &model->linear;
     TRY(import_finish_qwen3_next(config, model, err));
     if (l->key_heads != l->heads || l->key_dim != l->head_dim)
-        return err_at(err, STATUS_INPUT, config->mark,
+        return err_at(err, config->mark,
                       "'linear_num_key_heads' and 'linear_key_head_dim' must be those of "
                       "values: Kimi's delta rule has as many keys as values");
     l->rank = l->head_dim;
@@ -82,7 +82,7 @@ enum status import_finish_glm5_next(const struct node *config, struct model *mod
     struct linear *l = &model->linear;
     for (const struct node *item = list ? list->first : NULL; item; item = item->next)
         if (!node_is(item, "full"))
-            return err_at(err, STATUS_INPUT, item->mark,
+            return err_at(err, item->mark,
                           "'indexer_types' must be full in all layers of this architecture");
     TRY(import_finish_deepseek(config, model, err));
     TRY(import_layers(config, model, every_fourth, err));
@@ -164,7 +164,7 @@ enum status import_finish_nemotron(const struct node *config, struct model *mode
     if (found || !pattern) {
         const struct node *list = import_value(config, "layers_block_type", NODE_SEQUENCE);
         if (!found && !import_value(config, "num_hidden_layers", NODE_SCALAR))
-            return err_at(err, STATUS_INPUT, config->mark,
+            return err_at(err, config->mark,
                           "configuration has neither 'layers_block_type' nor "
                           "'num_hidden_layers'");
         model->layers = list ? list->n : model->layers;
@@ -176,7 +176,7 @@ enum status import_finish_nemotron(const struct node *config, struct model *mode
     for (size_t i = 0; i < n; i++) {
         const char *letter = strchr(letters, pattern->text[i]);
         if (!letter)
-            return err_at(err, STATUS_INPUT, pattern->mark,
+            return err_at(err, pattern->mark,
                           "'hybrid_override_pattern' has '%c': known are M, *, E and -",
                           pattern->text[i]);
         model->layer_types.value[i] = (uint8_t)types[letter - letters];
@@ -200,7 +200,7 @@ enum status import_finish_jamba(const struct node *config, struct model *model, 
     uint64_t expand = import_count(config, "mamba_expand", 2);
     TRY(import_set_layers(config, model, jamba, err));
     if (import_count(config, "expert_layer_offset", 1) != model->moe_every - 1)
-        return err_at(err, STATUS_INPUT, config->mark,
+        return err_at(err, config->mark,
                       "'expert_layer_offset' must be 'expert_layer_period' - 1");
     model->dense_layers = model->layers - model->layers / model->moe_every;
     l->heads = l->key_heads = 1;
@@ -287,7 +287,7 @@ enum status import_finish_solar_open2(const struct node *config, struct model *m
     l->head_dim = l->key_dim = l->head_dim ? l->head_dim : size;
     if (l->key_heads && l->key_heads != l->heads)
         return err_at(
-            err, STATUS_INPUT, config->mark,
+            err, config->mark,
             "'linear_attn_config.num_kv_heads' must be 'num_heads': Kimi's delta rule "
             "over fewer heads of keys is not modelled");
     l->key_heads = l->heads;
@@ -307,7 +307,7 @@ enum status import_finish_lfm2(const struct node *config, struct model *model, s
     const struct node *bias = import_value(config, "conv_bias", NODE_SCALAR);
     if (bias && text_equal(bias->text, "true"))
         return err_at(
-            err, STATUS_INPUT, bias->mark,
+            err, bias->mark,
             "'conv_bias' must be false: biases of short convolutions are not modelled");
     model->linear.heads = model->linear.key_heads = 1;
     model->linear.head_dim = model->linear.key_dim = model->hidden;

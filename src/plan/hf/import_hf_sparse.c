@@ -29,7 +29,7 @@ static enum status check_index_values(const struct node *sparse, const struct mo
     for (uint64_t i = 0; i < model->layers; i++)
         if (import_item_is(sparse, "sparse_attention_freq", i, "1") &&
             import_item_is(sparse, values, i, "0"))
-            return err_at(err, STATUS_INPUT, import_item(sparse, values, i)->mark,
+            return err_at(err, import_item(sparse, values, i)->mark,
                           "'%s' must be 1 where 'sparse_attention_freq' is: values of the "
                           "indexer are not modelled",
                           values);
@@ -82,15 +82,13 @@ static enum status check_ratios(const struct node *config, const struct model *m
 {
     const struct node *list = import_value(config, "compress_ratios", NODE_SEQUENCE);
     if (list && list->n < model->layers)
-        return err_at(err, STATUS_INPUT, list->mark,
-                      "'compress_ratios' has %llu items for %llu layers",
+        return err_at(err, list->mark, "'compress_ratios' has %llu items for %llu layers",
                       (unsigned long long)list->n, (unsigned long long)model->layers);
     for (const struct node *item = list ? list->first : NULL; item; item = item->next)
         if (item->kind != NODE_SCALAR ||
             (!text_equal(item->text, "0") && !text_equal(item->text, "1") &&
              !text_equal(item->text, "4") && !text_equal(item->text, "128")))
-            return err_at(err, STATUS_INPUT, item->mark,
-                          "'compress_ratios' has '%s': known are 0, 4 and 128",
+            return err_at(err, item->mark, "'compress_ratios' has '%s': known are 0, 4 and 128",
                           item->kind == NODE_SCALAR ? item->text : node_kind_name(item->kind));
     return STATUS_OK;
 }
@@ -106,7 +104,7 @@ static enum status read_hash_layers(const struct node *config, struct model *mod
     for (const struct node *item = list->first; item; item = item->next, at++) {
         bool hash = node_is(item, "hash_moe");
         if (hash && n < at)
-            return err_at(err, STATUS_INPUT, item->mark,
+            return err_at(err, item->mark,
                           "'mlp_layer_types': hash_moe must be the first layers");
         n += hash;
     }
@@ -166,7 +164,7 @@ static enum status check_sources(const struct node *config, struct model *model,
 {
     const struct node *list = import_value(config, "compress_ratios", NODE_SEQUENCE);
     if (!list || list->n < model->layers)
-        return err_at(err, STATUS_INPUT, list ? list->mark : config->mark,
+        return err_at(err, list ? list->mark : config->mark,
                       "'compress_ratios' has %llu items for %llu layers",
                       (unsigned long long)(list ? list->n : 0),
                       (unsigned long long)model->layers);
@@ -175,12 +173,11 @@ static enum status check_sources(const struct node *config, struct model *model,
         bool makes = names_layer(config, "kv_source_layer_ids", i);
         bool chooses = names_layer(config, "index_source_layer_ids", i);
         if (ratio > 1 && *known && *known != ratio)
-            return err_at(err, STATUS_INPUT, list->mark,
+            return err_at(err, list->mark,
                           "'compress_ratios' has two ratios beside 0 and 1: not modelled");
         *known = ratio > 1 ? ratio : *known;
         if ((makes && !chooses) || (chooses && !makes && ratio > 1))
-            return err_at(err, STATUS_INPUT, list->mark, "layer %llu %s: not modelled",
-                          (unsigned long long)i,
+            return err_at(err, list->mark, "layer %llu %s: not modelled", (unsigned long long)i,
                           makes ? "makes entries and does not choose among them"
                                 : "chooses anew among entries of several tokens");
     }

@@ -23,7 +23,7 @@ static enum status lend_keys(const struct node *said, uint64_t n, struct model *
     const struct enum_list list = model->layer_types;
     struct enum_list all = {.n = model->layers};
     if (n > all.n || all.n > PLAN_LAYERS)
-        return err_at(err, STATUS_INPUT, said->mark,
+        return err_at(err, said->mark,
                       n > all.n ? "'num_kv_shared_layers' is more than the %llu layers"
                                 : "%llu layers of several types are too many",
                       (unsigned long long)all.n);
@@ -31,7 +31,7 @@ static enum status lend_keys(const struct node *said, uint64_t n, struct model *
         enum layer_type type = list.n ? (enum layer_type)list.value[i % list.n] : LAYER_FULL;
         bool borrows = i >= all.n - n;
         if (borrows && !memchr(all.value, (int)type, all.n - n))
-            return err_at(err, STATUS_INPUT, said->mark,
+            return err_at(err, said->mark,
                           "of the %llu layers before those that share keys none is of the type "
                           "of layer %llu",
                           (unsigned long long)(all.n - n), (unsigned long long)i + 1);
@@ -75,7 +75,7 @@ enum status import_finish_gemma4(const struct node *config, struct model *model,
         return STATUS_OK;
     }
     if (!model->moe.experts || !model->moe.top_k || !model->moe.intermediate)
-        return err_at(err, STATUS_INPUT, block->mark,
+        return err_at(err, block->mark,
                       "'enable_moe_block' needs 'num_experts', 'top_k_experts' and "
                       "'moe_intermediate_size'");
     model->moe.shared_experts = 1;
@@ -134,7 +134,7 @@ static enum status read_enum(const struct node *config, struct model *model, str
     if (!said || !*said->text)
         return STATUS_OK;
     if (!read_range(said->text, &first, &next) || next != model->layers)
-        return err_at(err, STATUS_INPUT, said->mark,
+        return err_at(err, said->mark,
                       "'moe_layers_enum' must name every layer from its first to the last of "
                       "%llu",
                       (unsigned long long)model->layers);
@@ -168,8 +168,7 @@ enum status import_finish_step(const struct node *config, struct model *model, s
     read_other_names(config, model);
     TRY(read_enum(config, model, err));
     if (!model->moe.experts)
-        return err_at(err, STATUS_INPUT, config->mark,
-                      "configuration has no 'moe_num_experts'");
+        return err_at(err, config->mark, "configuration has no 'moe_num_experts'");
     if (model->moe.shared_intermediate)
         model->moe.shared_experts = 1;
     model->mtp_window =
@@ -185,7 +184,7 @@ enum status import_finish_step3(const struct node *config, struct model *model, 
     const struct node *said = import_value(config, "moe_layers_enum", NODE_SCALAR);
     uint64_t first = 1, behind = model->layers;
     if (said && (!read_range(said->text, &first, &behind) || behind > model->layers))
-        return err_at(err, STATUS_INPUT, said->mark,
+        return err_at(err, said->mark,
                       "'moe_layers_enum' must name layers one after the other, of %llu",
                       (unsigned long long)model->layers);
     model->dense_layers = model->layers - (behind - first);

@@ -288,8 +288,8 @@ static enum status check_inherited(const struct described *d, struct err *err)
         if (!own || own->kind != NODE_SCALAR || all->kind != NODE_SCALAR ||
             text_equal(own->text, all->text))
             continue;
-        err_at(err, STATUS_INPUT, own->mark, "'%s' is %s here and %s beside the servers",
-               own->key, own->text, all->text);
+        err_at(err, own->mark, "'%s' is %s here and %s beside the servers", own->key, own->text,
+               all->text);
         return err_hint(err, "TensorRT-LLM takes a key of both in one place");
     }
     return STATUS_OK;
@@ -434,10 +434,10 @@ static enum status read_request(const struct described_file *in, struct arena *a
                                 wish(root, "workload", "concurrency", NULL),
                                 wish(root, "workload", "requestRate", NULL), NULL};
     if (!text_at(model))
-        return err_at(err, STATUS_INPUT, spec->mark, "the request names no model");
+        return err_at(err, spec->mark, "the request names no model");
     const struct job_framework *framework = job_framework_named(name);
     if (!framework || !framework->serves)
-        return err_at(err, STATUS_INPUT, backend->mark, "backend '%s' is none of ours", name);
+        return err_at(err, backend->mark, "backend '%s' is none of ours", name);
     struct job job = new_job(in, name, in->request, arena, err);
     job.mark = model->mark;
     job_assume(&job, text_equal(name, "sglang") ? "model-path" : "model", model->text, "model");

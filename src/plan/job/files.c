@@ -17,8 +17,8 @@ enum status job_other_file(struct job *job, const char *name, const char **path,
         if (!text_equal(file->name, name))
             continue;
         if (file->trouble)
-            return err_at(job->err, STATUS_INPUT, file->mark, "file '%s' is not known: %s",
-                          name, file->trouble);
+            return err_at(job->err, file->mark, "file '%s' is not known: %s", name,
+                          file->trouble);
         *text = file->text;
         *length = strlen(file->text);
         return STATUS_OK;
@@ -67,7 +67,7 @@ enum status job_add_file(struct job *job, const char *name, unsigned layer, bool
             ? toml_read(path, text, length, job->arena, &root, job->err)
             : source_read_job(path, text, length, job->arena, &root, job->err));
     if (root->kind != NODE_MAPPING)
-        return err_at(job->err, STATUS_INPUT, root->mark, "a file of settings is a mapping");
+        return err_at(job->err, root->mark, "a file of settings is a mapping");
     job->layer = layer;
     enum status status = job_add_node(job, "", root);
     job->layer = before;

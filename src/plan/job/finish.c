@@ -24,7 +24,7 @@ static enum status direct(struct job *job, const char *setting, struct mark mark
     const char *equals = strchr(setting, '=');
     struct node *root = NULL;
     if (!equals || equals == setting) {
-        err_at(job->err, STATUS_INPUT, mark, "'%.80s' is not key=value", setting);
+        err_at(job->err, mark, "'%.80s' is not key=value", setting);
         return err_hint(job->err, "for example #moeplan cluster=h100-8x4");
     }
     const char *key = arena_strndup(job->arena, setting, (size_t)(equals - setting));
@@ -39,7 +39,7 @@ static enum status direct(struct job *job, const char *setting, struct mark mark
         return STATUS_OK;
     }
     if (root->kind == NODE_MAPPING)
-        return err_at(job->err, STATUS_INPUT, mark, "'%s' takes single keys here", key);
+        return err_at(job->err, mark, "'%s' takes single keys here", key);
     const char **words = arena_alloc(job->arena, root->n + 1, sizeof *words);
     size_t n = 0;
     for (const struct node *item = root->first; item; item = item->next)
@@ -356,7 +356,7 @@ static enum status check_ranks(struct job *job, const char *device)
             device);
     if (least <= 1 || least > 1000000)
         return STATUS_OK;
-    err_at(job->err, STATUS_INPUT, job_place(job),
+    err_at(job->err, job_place(job),
            "the job does not say how many ranks it starts, and needs a multiple of %" PRIu64,
            least);
     return err_hint(job->err, "name them, as in --set cluster=%s-8x%" PRIu64, device,
@@ -412,8 +412,7 @@ static enum status set_direct(struct job *job, const struct job_flag *flag,
     }
     value = flag->words ? job_convert(job, flag->words, word) : word;
     if (!value) {
-        err_at(job->err, STATUS_INPUT, s->mark, "'%s' is not known to mean anything in a plan",
-               s->said);
+        err_at(job->err, s->mark, "'%s' is not known to mean anything in a plan", s->said);
         return err_hint(job->err, "its words in a plan: %s", flag->words);
     }
     draft_set(&job->draft, flag->key, value, s->mark, s->said);
@@ -448,7 +447,7 @@ static enum status need_cluster(struct job *job)
 {
     if (draft_has_part(&job->draft, "cluster"))
         return STATUS_OK;
-    err_at(job->err, STATUS_INPUT, job_place(job), "the job names no device");
+    err_at(job->err, job_place(job), "the job names no device");
     if (job->size.world > 1)
         return err_hint(job->err,
                         "name it, as in --set cluster=h100: the job starts %" PRIu64
@@ -461,7 +460,7 @@ static enum status need_model(struct job *job)
 {
     if (draft_has_part(&job->draft, "model"))
         return STATUS_OK;
-    err_at(job->err, STATUS_INPUT, job_place(job), "the job does not say which model it runs");
+    err_at(job->err, job_place(job), "the job does not say which model it runs");
     return err_hint(job->err, "name it, as in --set model=mixtral-8x7b; 'moeplan list models'");
 }
 

@@ -72,15 +72,15 @@ static enum status give(struct giving *g, const char *name, const char *value, s
 {
     struct err *err = g->job->err;
     if (!is_name(name)) {
-        err_at(err, STATUS_INPUT, mark, "'%s' names no variable", said);
+        err_at(err, mark, "'%s' names no variable", said);
         return err_hint(err, "a name, a number or @, as in job.NNODES=4, job.1=8, "
                              "job.@=\"--tp 8\"");
     }
     if (!mentions(g->script, name))
-        return err_at(err, STATUS_INPUT, mark, "'%s': the job's script has no '%s%s'", said,
+        return err_at(err, mark, "'%s': the job's script has no '%s%s'", said,
                       is_letter(name[0]) && !isdigit((unsigned char)name[0]) ? "" : "$", name);
     if (g->n == GIVEN)
-        return err_at(err, STATUS_INPUT, mark, "more than %d variables are given", GIVEN);
+        return err_at(err, mark, "more than %d variables are given", GIVEN);
     g->items[g->n].name = name;
     set_words(g->job, value, name[0] == '@', mark, &g->items[g->n++].value);
     return STATUS_OK;

@@ -108,7 +108,7 @@ static enum status read_tree(const struct input *in, const struct job_framework 
 {
     struct job job = new_job(in, framework);
     if (root->kind != NODE_MAPPING)
-        return err_at(in->err, STATUS_INPUT, root->mark, "a job file is a mapping, not %s",
+        return err_at(in->err, root->mark, "a job file is a mapping, not %s",
                       node_kind_name(root->kind));
     TRY(job_add_node(&job, "", root));
     return deliver(in, &job);
@@ -368,8 +368,7 @@ static enum status read_toml(const struct input *in)
     for (size_t i = 0; job_frameworks[i]; i++)
         if (job_frameworks[i]->toml && count_known(job_frameworks[i], root) > 0)
             return read_tree(in, job_frameworks[i], root);
-    err_at(in->err, STATUS_INPUT, (struct mark){.file = file},
-           "no key of torchtitan in this TOML file");
+    err_at(in->err, (struct mark){.file = file}, "no key of torchtitan in this TOML file");
     return err_hint(in->err, "torchtitan's have sections [model], [training], [parallelism]");
 }
 
@@ -459,7 +458,7 @@ static enum status refuse_template(const struct input *in)
         mark.line += *c == '\n';
         mark.column = *c == '\n' ? 1 : mark.column + 1;
     }
-    err_at(in->err, STATUS_INPUT, mark, "a template of a Helm chart, which no values fill yet");
+    err_at(in->err, mark, "a template of a Helm chart, which no values fill yet");
     return err_hint(in->err,
                     "fill it in: helm template CHART -f values.yaml | moeplan predict -");
 }

@@ -15,8 +15,8 @@ static enum status read_value(struct job *job, const struct setting *setting,
             STATUS_OK &&
         (*root)->kind == NODE_MAPPING)
         return STATUS_OK;
-    return err_at(job->err, STATUS_INPUT, setting->mark, "'%s' holds no mapping: %s",
-                  setting->said, refused.text[0] ? refused.text : "a value");
+    return err_at(job->err, setting->mark, "'%s' holds no mapping: %s", setting->said,
+                  refused.text[0] ? refused.text : "a value");
 }
 
 static enum status add_entries(struct job *job, const char *prefix,
@@ -85,15 +85,15 @@ enum status job_add_json(struct job *job, const char *prefix, const struct setti
     TRY(read_value(job, setting, &root));
     const char *bad = unquoted(root);
     if (!bad && has_spare_comma(setting->values[0]))
-        return err_at(job->err, STATUS_INPUT, setting->mark,
+        return err_at(job->err, setting->mark,
                       "'%s' takes JSON: a comma stands behind the last entry", setting->name);
     if (!bad)
         return add_entries(job, prefix, setting, root);
     if (!bad[0])
-        return err_at(job->err, STATUS_INPUT, setting->mark,
-                      "'%s' takes JSON: a value is missing", setting->name);
-    err_at(job->err, STATUS_INPUT, setting->mark,
-           "'%s' takes JSON: '%.*s' stands without double quotes", setting->name, SHOWN, bad);
+        return err_at(job->err, setting->mark, "'%s' takes JSON: a value is missing",
+                      setting->name);
+    err_at(job->err, setting->mark, "'%s' takes JSON: '%.*s' stands without double quotes",
+           setting->name, SHOWN, bad);
     return err_hint(job->err, "a shell takes double quotes away unless all stands in single "
                               "ones: '{\"key\": \"value\"}'");
 }

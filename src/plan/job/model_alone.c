@@ -79,7 +79,7 @@ enum status job_unknown_model(struct job *job, struct mark mark, const char *nam
 {
     const char *near = model_name_near(name, job->arena);
     const char *why = model_name_refused(name, job->arena);
-    err_at(job->err, STATUS_INPUT, mark, "model '%s' is not among moeplan's", name);
+    err_at(job->err, mark, "model '%s' is not among moeplan's", name);
     if (why)
         return err_hint(job->err, "%s: a model of your own may say something near it", why);
     return err_hint(job->err,

@@ -135,10 +135,10 @@ static enum status check(const struct job_pair *pair, struct err *err)
     if (item)
         mark = item->mark;
     if (!text_equal(pair->prefill->framework, pair->decode->framework))
-        return err_at(err, STATUS_INPUT, mark, "%s prefills and %s decodes: a plan has one",
+        return err_at(err, mark, "%s prefills and %s decodes: a plan has one",
                       pair->prefill->taken_for, pair->decode->taken_for);
     if (!text_equal(one, other))
-        return err_at(err, STATUS_INPUT, mark,
+        return err_at(err, mark,
                       "'%s' prefills and '%s' decodes: a deployment serves one model", one,
                       other);
     return STATUS_OK;
@@ -236,7 +236,7 @@ static enum status read_pool(const struct job_text *file, const struct launch_po
         if (is_same_plan(&result->draft, &other.draft))
             continue;
         struct job job = {.arena = arena, .err = err, .file = arena_strdup(arena, file->name)};
-        err_at(err, STATUS_INPUT, (struct mark){job.file, pool->lines[i], 1},
+        err_at(err, (struct mark){job.file, pool->lines[i], 1},
                "a launch that %s otherwise than that on line %u", does, pool->lines[0]);
         return job_hint_lines(&job, pool->lines[0], pool->lines[i]);
     }

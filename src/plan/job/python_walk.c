@@ -166,8 +166,8 @@ static enum status begin(struct python_walk *walk, const char *name,
 {
     if (walk->made.line) {
         walk->other = mark;
-        err_at(walk->job->err, STATUS_INPUT, mark,
-               "a second configuration, after that on line %u", walk->made.line);
+        err_at(walk->job->err, mark, "a second configuration, after that on line %u",
+               walk->made.line);
         return job_hint_lines(walk->job, walk->made.line, 0);
     }
     walk->made = mark;

@@ -5,7 +5,7 @@
 
 enum status job_refuse_torchtune(struct mark mark, struct err *err)
 {
-    err_at(err, STATUS_INPUT, mark, "a recipe of torchtune, whose jobs are not read");
+    err_at(err, mark, "a recipe of torchtune, whose jobs are not read");
     return err_hint(err, "write a plan: model, stack: fsdp, parallel: {zero: 3}, lora: "
                          "{rank: 8}, workload: {sequence_length: 4096, micro_batch: 2}");
 }
@@ -13,7 +13,7 @@ enum status job_refuse_torchtune(struct mark mark, struct err *err)
 /* NeuronX Distributed Training's file: NeMo 1's keys beside a strategy of its own. */
 static enum status refuse_neuron(const struct node *strategy, struct err *err)
 {
-    err_at(err, STATUS_INPUT, strategy->mark,
+    err_at(err, strategy->mark,
            "a job of NeuronX Distributed Training, whose files are not read");
     return err_hint(err,
                     "write a plan: model, cluster: trn2-16x4, stack: nxd, parallel: {tp: 8, "

@@ -111,8 +111,7 @@ static void warn_of_repetition(struct job *job, const struct setting *setting)
 void job_add(struct job *job, struct setting setting)
 {
     if (job->n_settings == SETTINGS) {
-        err_at(job->err, STATUS_INPUT, setting.mark, "more than the limit of %d settings",
-               SETTINGS);
+        err_at(job->err, setting.mark, "more than the limit of %d settings", SETTINGS);
         return;
     }
     setting.layer = job->layer;
@@ -179,8 +178,7 @@ enum status job_add_node(struct job *job, const char *prefix, const struct node 
 {
     for (const struct node *child = node->first; child; child = child->next) {
         if (job->n_visits++ == VISITS)
-            return err_at(job->err, STATUS_INPUT, child->mark,
-                          "more than the limit of %d values", VISITS);
+            return err_at(job->err, child->mark, "more than the limit of %d values", VISITS);
         const char *name = *prefix && child->key
                                ? arena_printf(job->arena, "%s.%s", prefix, child->key)
                                : child->key;
@@ -420,7 +418,7 @@ fail_at(struct job *job, struct mark mark, const char *format, va_list arguments
 {
     char text[512];
     vsnprintf(text, sizeof text, format, arguments);
-    return err_at(job->err, STATUS_INPUT, mark, "%s", text);
+    return err_at(job->err, mark, "%s", text);
 }
 
 enum status job_fail(struct job *job, const char *flag, const char *format, ...)
@@ -458,7 +456,7 @@ static const struct setting *readable(struct job *job, const char *name)
 static enum status wrong(struct job *job, const struct setting *s, const char *takes)
 {
     if (s->trouble) {
-        err_at(job->err, STATUS_INPUT, s->mark, "'%s' is not known: %s", s->name, s->trouble);
+        err_at(job->err, s->mark, "'%s' is not known: %s", s->name, s->trouble);
         bool python = s->mark.file && text_ends(s->mark.file, ".py");
         const char *key = s->flag ? s->flag->key : NULL;
         if (python && key)
@@ -475,9 +473,8 @@ static enum status wrong(struct job *job, const struct setting *s, const char *t
                         job->shell ? job_given_hint(job, s->trouble) : "");
     }
     if (s->n > 1)
-        return err_at(job->err, STATUS_INPUT, s->mark, "'%s' takes %s, not a list", s->name,
-                      takes);
-    return err_at(job->err, STATUS_INPUT, s->mark, "'%s' takes %s, not '%s'", s->name, takes,
+        return err_at(job->err, s->mark, "'%s' takes %s, not a list", s->name, takes);
+    return err_at(job->err, s->mark, "'%s' takes %s, not '%s'", s->name, takes,
                   s->n ? s->values[0] : "");
 }
 

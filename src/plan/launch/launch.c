@@ -228,7 +228,7 @@ static enum status not_known(struct job *job, const struct shell_word *word, con
         job->size_asked = true;
         return STATUS_OK;
     }
-    err_at(job->err, STATUS_INPUT, word->mark, "'%s' is not known: %s", what,
+    err_at(job->err, word->mark, "'%s' is not known: %s", what,
            word->trouble ? word->trouble
                          : arena_printf(job->arena, "'%s' is no whole number", word->text));
     return err_hint(job->err,
@@ -264,8 +264,7 @@ static enum status read_count(struct job *job, const struct shell_words *words, 
     uint64_t value = 0;
     bool elastic = strchr(text, ':') && isdigit((unsigned char)text[0]);
     if (elastic && strict)
-        return err_at(job->err, STATUS_INPUT, word->mark,
-                      "'%s' is a range of sizes, a plan has one", text);
+        return err_at(job->err, word->mark, "'%s' is a range of sizes, a plan has one", text);
     bool name = words->items[i].text[1] != '-' && !word->trouble; /* conda run -n NAME */
     if (word->trouble || !shell_count(text, &value))
         return strict && !name ? not_known(job, word, words->items[i].text) : STATUS_OK;
@@ -508,14 +507,14 @@ static enum status choose(struct job *job, const struct shell *shell,
             continue;
         if (chosen.command &&
             !launch_follows(chosen.framework, &chosen.command->words, chosen.entry)) {
-            err_at(job->err, STATUS_INPUT, found.command->mark,
-                   "a second launch, after that on line %u", chosen.command->mark.line);
+            err_at(job->err, found.command->mark, "a second launch, after that on line %u",
+                   chosen.command->mark.line);
             return job_hint_lines(job, chosen.command->mark.line, shell->commands[i].mark.line);
         }
         chosen = found;
     }
     if (!chosen.command && line)
-        return err_at(job->err, STATUS_INPUT, (struct mark){job->file, line, 1},
+        return err_at(job->err, (struct mark){job->file, line, 1},
                       "no launch starts on this line");
     if (!chosen.command)
         choose_inside(job, shell, &chosen);
@@ -546,7 +545,7 @@ static enum status check_lines(struct job *job, const struct shell *shell,
     const char *text = next && first < next->words.n ? next->words.items[first].text : "";
     if (text[0] != '-' || !text[1])
         return STATUS_OK;
-    err_at(job->err, STATUS_INPUT, next->mark,
+    err_at(job->err, next->mark,
            "'%s' begins a line of its own: the launch on line %u ends before it", text,
            launch->mark.line);
     return err_hint(job->err, "end each line of a launch but its last with a '\\' that nothing "

@@ -16,7 +16,7 @@ static enum status refuse_known(struct job *job, const struct shell *shell)
         if (tune)
             return job_refuse_torchtune(shell->commands[i].mark, job->err);
         if (python) {
-            err_at(job->err, STATUS_INPUT, words->items[1].mark,
+            err_at(job->err, words->items[1].mark,
                    "no launch of a known framework: what '%s' sets is known when it runs",
                    words->items[1].text);
             return err_hint(job->err,
@@ -34,13 +34,11 @@ enum status launch_none(struct job *job, const struct shell *shell)
         const struct shell_command *c = &shell->commands[i];
         if (!text_equal(c->words.items[0].text, "eval"))
             continue;
-        err_at(job->err, STATUS_INPUT, c->mark,
-               "no launch stands in the script but what 'eval' makes");
+        err_at(job->err, c->mark, "no launch stands in the script but what 'eval' makes");
         return err_hint(job->err, "write the launch as a command of its own");
     }
     TRY(refuse_known(job, shell));
-    err_at(job->err, STATUS_INPUT, (struct mark){.file = job->file},
-           "no launch of a known framework");
+    err_at(job->err, (struct mark){.file = job->file}, "no launch of a known framework");
     return err_hint(
         job->err,
         "known: pretrain_*.py (Megatron-LM), run_script.py (Bridge), "

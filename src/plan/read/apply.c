@@ -166,7 +166,7 @@ static enum status suggest(struct loader *loader, const char *key)
 
 static enum status unknown_key(struct loader *loader, const char *key, struct mark at)
 {
-    err_at(loader->err, STATUS_INPUT, at, "unknown key '%s'", key);
+    err_at(loader->err, at, "unknown key '%s'", key);
     return suggest(loader, key);
 }
 
@@ -189,8 +189,8 @@ static enum status set_default(struct loader *loader, const char *key)
 static enum status wrong_kind(struct loader *loader, const struct field *field,
                               const struct node *value)
 {
-    err_at(loader->err, STATUS_INPUT, value->mark, "'%s' takes %s, not %s", field->key,
-           schema_takes(field), node_kind_name(value->kind));
+    err_at(loader->err, value->mark, "'%s' takes %s, not %s", field->key, schema_takes(field),
+           node_kind_name(value->kind));
     const char *example = schema_example(field);
     return example ? err_hint(loader->err, "for example %s", example) : STATUS_INPUT;
 }
@@ -198,7 +198,7 @@ static enum status wrong_kind(struct loader *loader, const struct field *field,
 static enum status no_value(struct loader *loader, const struct field *field,
                             const struct node *value)
 {
-    err_at(loader->err, STATUS_INPUT, value->mark, "'%s' has no value", field->key);
+    err_at(loader->err, value->mark, "'%s' has no value", field->key);
     if (field->fallback && field->fallback[0] != '\0')
         return err_hint(loader->err, "leave the key out for its default, %s", field->fallback);
     return err_hint(loader->err, "it takes %s", schema_takes(field));
@@ -210,8 +210,8 @@ static enum status set_items(struct loader *loader, const struct field *field,
     schema_list_clear(field, loader->plan);
     for (const struct node *item = list->first; item; item = item->next) {
         if (item->kind != NODE_SCALAR || node_is_null(item))
-            return err_at(loader->err, STATUS_INPUT, item->mark, "'%s' takes %s, not of %s",
-                          field->key, schema_takes(field),
+            return err_at(loader->err, item->mark, "'%s' takes %s, not of %s", field->key,
+                          schema_takes(field),
                           node_is_null(item) ? "nothing" : node_kind_name(item->kind));
         TRY(schema_list_add(field, loader->plan, item->text, item->quoted, item->mark,
                             loader->err));
@@ -239,8 +239,7 @@ static enum status check_time(struct loader *loader, const struct field *field,
     if (field->unit != UNIT_SECONDS || !file || value->quoted ||
         !number_real(value->text, &number) || number == 0)
         return STATUS_OK;
-    err_at(loader->err, STATUS_INPUT, value->mark, "'%s' is %s without a unit", field->key,
-           value->text);
+    err_at(loader->err, value->mark, "'%s' is %s without a unit", field->key, value->text);
     return err_hint(loader->err, "write %s ms, or %s s", value->text, value->text);
 }
 
@@ -275,7 +274,7 @@ static enum status apply_group(struct loader *loader, const char *key, const str
         return STATUS_OK;
     }
     const char *names[NAMES_MAX];
-    err_at(loader->err, STATUS_INPUT, value->mark, "'%s' takes a mapping, not %s", key,
+    err_at(loader->err, value->mark, "'%s' takes a mapping, not %s", key,
            node_kind_name(value->kind));
     return hint_names(loader, key, names, group_names(loader->arena, key, names));
 }
@@ -320,7 +319,7 @@ static bool is_listed(const char *key, const char *const *list)
  * each other would be a duplicate that nobody sees. */
 static enum status dotted_key(struct loader *loader, const struct node *value)
 {
-    err_at(loader->err, STATUS_INPUT, value->key_mark, "key '%s' has a dot", value->key);
+    err_at(loader->err, value->key_mark, "key '%s' has a dot", value->key);
     const char *dot = strchr(value->key, '.');
     return err_hint(loader->err, "write it nested: %.*s: {%s: ...}", (int)(dot - value->key),
                     value->key, dot + 1);

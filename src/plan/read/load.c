@@ -78,7 +78,7 @@ static enum status missing_parts(struct load *load, const struct node *root, boo
     struct mark file = {.file = load->file};
     if (!model || !cluster)
         TRY(apply_names(&load->loader, root, own_keys));
-    err_at(load->loader.err, STATUS_INPUT, file, "missing: %s%s%s", model ? "'model'" : "",
+    err_at(load->loader.err, file, "missing: %s%s%s", model ? "'model'" : "",
            model && cluster ? ", " : "", cluster ? "'cluster'" : "");
     return err_hint(load->loader.err, "a plan names both, as in 'model: deepseek-v3' and "
                                       "'cluster: h100-8x4' (or --set cluster=h100-8x4); "
@@ -139,8 +139,8 @@ static enum status check_required(struct load *load, size_t part)
     }
     if (list.length == 0)
         return STATUS_OK;
-    return err_at(load->loader.err, STATUS_INPUT, load->part_marks[part],
-                  "missing in the %s: %s", part_keys[part], text_string(&list));
+    return err_at(load->loader.err, load->part_marks[part], "missing in the %s: %s",
+                  part_keys[part], text_string(&list));
 }
 
 /* ---- what follows ---- */
@@ -186,7 +186,7 @@ static enum status check_file(struct load *load, const char *path, const char *k
 {
     if (path[0] == '\0' || access(path, R_OK) == 0)
         return STATUS_OK;
-    return err_at(load->loader.err, STATUS_INPUT, apply_origin(&load->loader, key),
+    return err_at(load->loader.err, apply_origin(&load->loader, key),
                   "file '%s' cannot be opened: %s", path, strerror(errno));
 }
 
@@ -243,8 +243,7 @@ static enum status load_draft(struct load *load)
         keep_entry(&said, &s->size);
         return STATUS_OK;
     }
-    err_at(load->loader.err, STATUS_INPUT, mark, "the draft '%s' is not a dense model",
-           s->model);
+    err_at(load->loader.err, mark, "the draft '%s' is not a dense model", s->model);
     return err_hint(load->loader.err, "grouped queries, layers of one kind, no experts");
 }
 
@@ -319,7 +318,7 @@ const struct rule *plan_check_rules(const struct plan *plan, const struct origin
     const struct rule *rule = rule_check(plan, text, hint);
     if (!rule)
         return NULL;
-    err_at(err, STATUS_INPUT, rule_mark(origins, rule), "%s", text);
+    err_at(err, rule_mark(origins, rule), "%s", text);
     err_hint(err, "%s", hint);
     return rule;
 }
@@ -369,7 +368,7 @@ static enum status load_root(struct load *load, const struct node *root)
 {
     const struct node *pool;
     if (root->kind != NODE_MAPPING) {
-        err_at(load->loader.err, STATUS_INPUT, root->mark, "a plan is a mapping, not %s",
+        err_at(load->loader.err, root->mark, "a plan is a mapping, not %s",
                node_kind_name(root->kind));
         return err_hint(load->loader.err, "write 'key: value' lines, such as 'model: "
                                           "deepseek-v3'");

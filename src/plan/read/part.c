@@ -76,8 +76,8 @@ static enum status read_called(struct part *part, const struct node *value, cons
 static enum status read_base(struct part *part, const struct node *base, const char *folder)
 {
     if (part->depth == BASE_DEPTH)
-        return err_at(part->loader->err, STATUS_INPUT, base->mark,
-                      "more than %d bases on top of each other", BASE_DEPTH);
+        return err_at(part->loader->err, base->mark, "more than %d bases on top of each other",
+                      BASE_DEPTH);
     part->depth++;
     return read_called(part, base, folder);
 }
@@ -106,19 +106,18 @@ static enum status read_defaults(struct part *part, const struct node *defaults)
 {
     struct loader *loader = part->loader;
     if (part->kind != CATALOG_STACK) {
-        err_at(loader->err, STATUS_INPUT, defaults->key_mark, "a %s has no defaults",
-               part->key);
+        err_at(loader->err, defaults->key_mark, "a %s has no defaults", part->key);
         return err_hint(loader->err, "keys of the plan stand in the plan, or in a stack");
     }
     if (defaults->kind != NODE_MAPPING)
-        return err_at(loader->err, STATUS_INPUT, defaults->mark,
+        return err_at(loader->err, defaults->mark,
                       "'defaults' takes a mapping of the plan's keys, not %s",
                       node_kind_name(defaults->kind));
     for (size_t i = 0; part_keys[i]; i++) {
         const struct node *value = node_get(defaults, part_keys[i]);
         if (value)
-            return err_at(loader->err, STATUS_INPUT, value->key_mark,
-                          "'defaults' of a stack has no '%s'", part_keys[i]);
+            return err_at(loader->err, value->key_mark, "'defaults' of a stack has no '%s'",
+                          part_keys[i]);
     }
     return apply_mapping(loader, "", defaults, NULL);
 }
@@ -235,12 +234,11 @@ static enum status read_called(struct part *part, const struct node *value, cons
     bool is_base = part->depth > 0;
     const char *key = is_base ? "base" : part->key;
     if (node_is_null(value) || (value->kind == NODE_SCALAR && value->text[0] == '\0')) {
-        err_at(loader->err, STATUS_INPUT, value->mark, "'%s' has no value", key);
+        err_at(loader->err, value->mark, "'%s' has no value", key);
         return err_hint(loader->err, "it takes a name or a path; `moeplan list` shows names");
     }
     if (value->kind != NODE_SCALAR)
-        return err_at(loader->err, STATUS_INPUT, value->mark,
-                      "'%s' takes a name or a path%s, not %s", key,
+        return err_at(loader->err, value->mark, "'%s' takes a name or a path%s, not %s", key,
                       is_base ? "" : ", or a mapping", node_kind_name(value->kind));
     struct catalog_cluster found = {0};
     const char *hub = NULL;
@@ -251,8 +249,7 @@ static enum status read_called(struct part *part, const struct node *value, cons
     TRY(loader->shelf ? shelf_read(loader->shelf, path, &root, loader->err)
                       : source_read_file(path, loader->arena, &root, loader->err));
     if (root->kind != NODE_MAPPING)
-        return err_at(loader->err, STATUS_INPUT, root->mark,
-                      "a %s file holds a mapping, not %s", part->key,
+        return err_at(loader->err, root->mark, "a %s file holds a mapping, not %s", part->key,
                       node_kind_name(root->kind));
     TRY(read_mapping(part, root, part_folder_of_path(loader->arena, path)));
     if (hub)

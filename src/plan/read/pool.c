@@ -54,7 +54,7 @@ enum status pool_check(struct loader *loader, const struct node *pool,
     const struct node *stack = node_get(pool, "stack"), *model = node_get(pool, "model");
     const struct node *other = model ? model : is_whole_part(stack) ? stack : NULL;
     if (pool->kind != NODE_MAPPING) {
-        err_at(loader->err, STATUS_INPUT, pool->mark, "'prefill' takes a mapping, not %s",
+        err_at(loader->err, pool->mark, "'prefill' takes a mapping, not %s",
                node_kind_name(pool->kind));
         return err_hint(loader->err, "of what prefill servers have otherwise, such as "
                                      "prefill: {parallel: {tp: 8}}");
@@ -67,7 +67,7 @@ enum status pool_check(struct loader *loader, const struct node *pool,
     }
     if (!other)
         return STATUS_OK;
-    err_at(loader->err, STATUS_INPUT, other->mark,
+    err_at(loader->err, other->mark,
            "servers that prefill and that decode share model and stack");
     return err_hint(loader->err, "the part `prefill` has keys of the stack alone, such as "
                                  "stack: {graphs: none}");
@@ -124,7 +124,7 @@ enum status pool_apply(struct loader *loader, const struct node *pool,
     }
     if (w->role == DUTY_PROMPTS)
         return STATUS_OK;
-    return err_at(loader->err, STATUS_INPUT, apply_origin(loader, "workload.role"),
+    return err_at(loader->err, apply_origin(loader, "workload.role"),
                   "servers of the part `prefill` have workload.role: prompts");
 }
 
@@ -136,13 +136,12 @@ enum status pool_set_apart(struct loader *loader, const struct node *pool)
     w->disaggregated = true;
     if (!decodes) {
         mark = apply_origin(loader, "workload.mode");
-        err_at(loader->err, STATUS_INPUT, mark.file ? mark : pool->mark,
+        err_at(loader->err, mark.file ? mark : pool->mark,
                "a plan with a part `prefill` is of a served model");
         return err_hint(loader->err, "workload.mode: serve, or decode for memory alone");
     }
     if (mark.file && w->role != DUTY_ANSWERS) {
-        err_at(loader->err, STATUS_INPUT, mark,
-               "with a part `prefill` the plan itself decodes");
+        err_at(loader->err, mark, "with a part `prefill` the plan itself decodes");
         return err_hint(loader->err, "workload.role: answers, which need not be said");
     }
     w->role = DUTY_ANSWERS;

@@ -174,7 +174,7 @@ static enum status add_text(struct files *files, const char *path, const char *t
     const char **names;
     TRY(source_read_job(path, text, length, job->arena, &root, job->err));
     if (root->kind != NODE_MAPPING)
-        return err_at(job->err, STATUS_INPUT, root->mark, "a file of settings is a mapping");
+        return err_at(job->err, root->mark, "a file of settings is a mapping");
     const struct node *parents = node_get(root, "defaults");
     size_t n = names_of(job, parents, &names);
     TRY(add_parents(files, path, names, n, parents ? parents->mark : root->mark));
@@ -196,8 +196,7 @@ static enum status add_parent(struct files *files, const char *child, const char
     const char *path, *text;
     size_t length;
     if (files->visits++ == PARENTS)
-        return err_at(job->err, STATUS_INPUT, mark, "more than %d files below each other",
-                      PARENTS);
+        return err_at(job->err, mark, "more than %d files below each other", PARENTS);
     TRY(job_other_file(job, beside(job, child, name), &path, &text, &length));
     if (text)
         return add_text(files, path, text, length);

@@ -120,8 +120,8 @@ static bool says_value(const char *text)
 static enum status wrong_type(const struct reading *r)
 {
     const char *quote = r->quoted ? "\"" : "'";
-    err_at(r->err, STATUS_INPUT, r->mark, "'%s' takes %s, not %s%s%s", r->field->key,
-           schema_takes(r->field), quote, r->text, quote);
+    err_at(r->err, r->mark, "'%s' takes %s, not %s%s%s", r->field->key, schema_takes(r->field),
+           quote, r->text, quote);
     if (r->field->unit != UNIT_NONE)
         return err_hint(r->err, "a number and one of the units %s", unit_names(r->field->unit));
     if (r->quoted && r->field->type != FIELD_TEXT && says_value(r->text))
@@ -150,8 +150,8 @@ static enum status check_limits(const struct reading *r, double value)
         return STATUS_OK;
     char limit[48];
     print_limit(limit, field, below ? field->min : field->max);
-    return err_at(r->err, STATUS_INPUT, r->mark, "'%s' is %s, %s the limit %s", field->key,
-                  r->text, below ? "below" : "above", limit);
+    return err_at(r->err, r->mark, "'%s' is %s, %s the limit %s", field->key, r->text,
+                  below ? "below" : "above", limit);
 }
 
 static enum status read_count(const struct reading *r, uint64_t *value)
@@ -164,8 +164,8 @@ static enum status read_count(const struct reading *r, uint64_t *value)
     if (!number_is_whole(r->text))
         return wrong_type(r);
     if (!number_count(r->text, value))
-        return err_at(r->err, STATUS_INPUT, r->mark, "'%s' is %s, above the limit %" PRIu64,
-                      r->field->key, r->text, UINT64_MAX);
+        return err_at(r->err, r->mark, "'%s' is %s, above the limit %" PRIu64, r->field->key,
+                      r->text, UINT64_MAX);
     return check_limits(r, (double)*value);
 }
 
@@ -196,7 +196,7 @@ static enum status check_unit(const struct reading *r)
     bool option = r->mark.file && r->mark.line == 0;
     if (!option || r->field->unit == UNIT_NONE || !number_real(r->text, &value) || value == 0)
         return STATUS_OK;
-    err_at(r->err, STATUS_INPUT, r->mark, "'%s' is %s without a unit", r->field->key, r->text);
+    err_at(r->err, r->mark, "'%s' is %s without a unit", r->field->key, r->text);
     return err_hint(r->err, "write %s%s, or %s%s", r->text, units[r->field->unit].usual,
                     r->text, units[r->field->unit].small);
 }
@@ -299,8 +299,7 @@ static const char *word_of(const struct reading *r)
 
 static enum status unknown_word(const struct reading *r)
 {
-    err_at(r->err, STATUS_INPUT, r->mark, "'%s' is not a value of '%s'", r->text,
-           r->field->key);
+    err_at(r->err, r->mark, "'%s' is not a value of '%s'", r->text, r->field->key);
     schema_hint_words(r->text, r->field, r->err);
     return STATUS_INPUT;
 }
@@ -327,10 +326,10 @@ static enum status set_text(const struct reading *r)
     char *target = member_of(r->field, r->plan);
     size_t length = strlen(r->text);
     if (length >= r->field->size)
-        return err_at(r->err, STATUS_INPUT, r->mark, "'%s' has %zu bytes, above the limit %zu",
-                      r->field->key, length, r->field->size - 1);
+        return err_at(r->err, r->mark, "'%s' has %zu bytes, above the limit %zu", r->field->key,
+                      length, r->field->size - 1);
     if (!encoding_is_line(r->text))
-        return err_at(r->err, STATUS_INPUT, r->mark,
+        return err_at(r->err, r->mark,
                       "'%s' holds a line break or a character that is not printable",
                       r->field->key);
     memset(target, 0, r->field->size);
@@ -402,7 +401,7 @@ static enum status add_count(const struct reading *r)
     uint64_t value = 0;
     TRY(read_count(r, &value));
     if (list->n == PLAN_LIST)
-        return err_at(r->err, STATUS_INPUT, r->mark, "'%s' has more than the limit of %d items",
+        return err_at(r->err, r->mark, "'%s' has more than the limit of %d items",
                       r->field->key, PLAN_LIST);
     list->value[list->n++] = value;
     return STATUS_OK;
@@ -413,12 +412,11 @@ static enum status add_word(const struct reading *r)
     struct word_list *list = member_of(r->field, r->plan);
     size_t length = strlen(r->text);
     if (!schema_is_name(r->text) || length >= PLAN_WORD) {
-        err_at(r->err, STATUS_INPUT, r->mark, "'%s' lists names, not '%s'", r->field->key,
-               r->text);
+        err_at(r->err, r->mark, "'%s' lists names, not '%s'", r->field->key, r->text);
         return err_hint(r->err, "letters, digits and _-.*/, at most %d", PLAN_WORD - 1);
     }
     if (list->n == PLAN_NAMES)
-        return err_at(r->err, STATUS_INPUT, r->mark, "'%s' has more than the limit of %d items",
+        return err_at(r->err, r->mark, "'%s' has more than the limit of %d items",
                       r->field->key, PLAN_NAMES);
     memcpy(list->word[list->n++], r->text, length);
     return STATUS_OK;
@@ -435,7 +433,7 @@ static enum status add_enum(const struct reading *r)
     if (!r->field->words[value])
         return unknown_word(r);
     if (list->n == PLAN_LAYERS)
-        return err_at(r->err, STATUS_INPUT, r->mark, "'%s' has more than the limit of %d items",
+        return err_at(r->err, r->mark, "'%s' has more than the limit of %d items",
                       r->field->key, PLAN_LAYERS);
     list->value[list->n++] = value;
     return STATUS_OK;

@@ -181,7 +181,7 @@ enum status engine_script_read(struct job *job, const char *name, const char *te
         job->mark = r.made;
     if (job->err->status != STATUS_OK || r.made.line)
         return job->err->status;
-    err_at(job->err, STATUS_INPUT, (struct mark){name, line, line > 0}, "no engine is made %s",
+    err_at(job->err, (struct mark){name, line, line > 0}, "no engine is made %s",
            line ? "on this line" : "in this script");
     return err_hint(job->err, "LLM(model=.., tensor_parallel_size=..) and its likes are read");
 }

@@ -52,8 +52,8 @@ static enum status check_fraction(struct job *job)
     const struct draft_item *f = draft_find(&job->draft, "memory.fraction");
     if (!f || !f->n || strtod(f->words[0], NULL) > 0)
         return STATUS_OK;
-    return err_at(job->err, STATUS_INPUT, f->mark,
-                  "a fraction of memory is above 0 and at most 1, not '%s'", f->words[0]);
+    return err_at(job->err, f->mark, "a fraction of memory is above 0 and at most 1, not '%s'",
+                  f->words[0]);
 }
 
 /* A folder that is not here may hold what its name to clients says, if that is known. */
@@ -85,7 +85,7 @@ enum status serving_set_model(struct job *job, const char *flag)
     if (given)
         return set_checkpoint(job, name ? name : "", given->words[0]);
     if (!name && job->n_words && job->words[0].trouble && job->words[0].text[0] != '-') {
-        err_at(job->err, STATUS_INPUT, job->words[0].mark, "the model is not known: %s",
+        err_at(job->err, job->words[0].mark, "the model is not known: %s",
                job->words[0].trouble);
         return err_hint(job->err, "name it, as in --set model=qwen3-30b-a3b%s",
                         job_given_hint(job, job->words[0].trouble));

@@ -50,7 +50,7 @@ static enum status set_chunk(struct job *job, const char *name, const char *key,
         return STATUS_OK;
     }
     if (word->text[0] && strspn(word->text, "0") == strlen(word->text))
-        return err_at(job->err, STATUS_INPUT, word->mark, "'%s' is from 1 on, not 0", name);
+        return err_at(job->err, word->mark, "'%s' is from 1 on, not 0", name);
     draft_set(&job->draft, key, word->text, word->mark, name);
     return STATUS_OK;
 }

@@ -319,8 +319,7 @@ static enum status read_document(struct container_writer *w, const char *name,
         return STATUS_OK;
     TRY(source_read_job(name, text, padded.length, w->out->arena, &root, err));
     if (w->n_documents == CONTAINER_DOCUMENTS) {
-        err_at(err, STATUS_INPUT, root->mark, "more than %d documents in one file",
-               CONTAINER_DOCUMENTS);
+        err_at(err, root->mark, "more than %d documents in one file", CONTAINER_DOCUMENTS);
         return err_hint(err, "cut out the one that starts the engine");
     }
     w->documents[w->n_documents++] = root;

@@ -122,7 +122,7 @@ static bool write_ray_file(struct container_writer *w, const struct node *name)
     const char *text =
         w->beside ? w->beside->read(w->beside->context, name->text, &length) : NULL;
     if (!text) {
-        err_at(w->err, STATUS_INPUT, name->mark, "file '%s' is not there", name->text);
+        err_at(w->err, name->mark, "file '%s' is not there", name->text);
         err_hint(w->err, "it is looked for beside the job and in the working directory");
         return false;
     }

@@ -118,7 +118,7 @@ enum status notebook_read(const char *name, const char *text, size_t length,
     TRY(source_read_job(name, text, length, python->arena, &root, err));
     const struct node *cells = root->kind == NODE_MAPPING ? node_get(root, "cells") : NULL;
     if (!cells || cells->kind != NODE_SEQUENCE)
-        return err_at(err, STATUS_INPUT, root->mark, "a notebook has a list of cells");
+        return err_at(err, root->mark, "a notebook has a list of cells");
     struct notebook n = {.python = {python, 1}, .shell = {script, 1}};
     for (const struct node *cell = cells->first; cell; cell = cell->next) {
         const struct node *source =

@@ -71,7 +71,7 @@ static enum status read_line(struct reader *r, struct text *line)
         }
         char c = *r->at;
         if (c == '\'' || c == '"')
-            return err_at(r->err, STATUS_INPUT, r->mark, "a string is not closed");
+            return err_at(r->err, r->mark, "a string is not closed");
         if (c == '#') {
             while (r->at < r->end && *r->at != '\n')
                 step(r);
@@ -91,7 +91,7 @@ static enum status read_line(struct reader *r, struct text *line)
         text_append_n(line, c == '\r' ? " " : &c, 1);
     }
     if (depth > 0)
-        return err_at(r->err, STATUS_INPUT, mark, "a bracket is not closed");
+        return err_at(r->err, mark, "a bracket is not closed");
     return STATUS_OK;
 }
 
@@ -296,8 +296,8 @@ static enum status add(struct reader *r, struct python_statement statement)
 {
     struct python *python = r->python;
     if (python->n == STATEMENTS)
-        return err_at(r->err, STATUS_INPUT, statement.mark,
-                      "more than the limit of %d statements", STATEMENTS);
+        return err_at(r->err, statement.mark, "more than the limit of %d statements",
+                      STATEMENTS);
     python->statements = arena_grow(r->arena, python->statements, python->n, &r->capacity,
                                     sizeof *python->statements);
     statement.function = function_of(r);

@@ -50,7 +50,7 @@ enum status shell_set_variable(struct shell_reader *reader, struct shell_variabl
     struct shell *shell = reader->shell;
     take_given(shell, &variable);
     if (shell->n_variables == SHELL_VARIABLES)
-        return err_at(reader->err, STATUS_INPUT, mark, "more than the limit of %d assignments",
+        return err_at(reader->err, mark, "more than the limit of %d assignments",
                       SHELL_VARIABLES);
     shell->variables = arena_grow(reader->arena, shell->variables, shell->n_variables,
                                   &reader->variable_capacity, sizeof *shell->variables);
@@ -127,7 +127,7 @@ static enum status read_array(struct shell_reader *reader, struct shell_words *i
     for (;;) {
         shell_skip_blank(cursor);
         if (cursor->at == cursor->end)
-            return err_at(reader->err, STATUS_INPUT, mark, "'(' is not closed");
+            return err_at(reader->err, mark, "'(' is not closed");
         if (*cursor->at == ')')
             break;
         if (*cursor->at == '#')
@@ -299,8 +299,8 @@ static enum status keep(struct shell_reader *reader, struct shell_open_command *
         return STATUS_OK;
     export_assignments(reader, command);
     if (shell->n_commands == SHELL_COMMANDS)
-        return err_at(reader->err, STATUS_INPUT, command->mark,
-                      "more than the limit of %d commands", SHELL_COMMANDS);
+        return err_at(reader->err, command->mark, "more than the limit of %d commands",
+                      SHELL_COMMANDS);
     shell->commands = arena_grow(reader->arena, shell->commands, shell->n_commands,
                                  &reader->command_capacity, sizeof *shell->commands);
     struct shell_words words = {0};
@@ -374,10 +374,10 @@ enum status shell_read_inner(struct shell_reader *reader, struct cursor script,
 {
     struct shell_reader inner = *reader;
     if (reader->nesting == SHELL_NESTING)
-        return err_at(reader->err, STATUS_INPUT, script.mark, "shells inside each other");
+        return err_at(reader->err, script.mark, "shells inside each other");
     inner.expanded += words->n * sizeof *words->items;
     if (inner.expanded > SHELL_TEXT)
-        return err_at(reader->err, STATUS_INPUT, script.mark,
+        return err_at(reader->err, script.mark,
                       "scripts in quotes grow the script beyond the limit of %d bytes",
                       SHELL_TEXT);
     inner.cursor = script;
@@ -399,7 +399,7 @@ static enum status read_script(struct shell_reader *reader,
     struct mark mark = reader->cursor.mark;
     struct cursor script;
     if (!shell_read_quotes(reader, &script))
-        return err_at(reader->err, STATUS_INPUT, mark, "a quote is not closed");
+        return err_at(reader->err, mark, "a quote is not closed");
     return shell_read_inner(reader, script, &command->words);
 }
 

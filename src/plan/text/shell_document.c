@@ -237,8 +237,7 @@ enum status shell_read_document(struct shell_reader *reader,
     if (!name)
         return shell_read_into(reader, &command->words, text_string(&text), trouble, body.mark);
     if (trouble)
-        return err_at(reader->err, STATUS_INPUT, body.mark, "file '%s' is not known: %s", name,
-                      trouble);
+        return err_at(reader->err, body.mark, "file '%s' is not known: %s", name, trouble);
     const char *all = text_string(&text);
     add_file(reader,
              (struct shell_file){name, command->strip ? without_tabs(reader, all) : all,

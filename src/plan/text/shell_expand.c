@@ -56,7 +56,7 @@ static enum status add(struct building *b, const char *text, size_t length)
     struct shell_reader *reader = b->reader;
     reader->expanded += length;
     if (reader->expanded > SHELL_TEXT)
-        return err_at(reader->err, STATUS_INPUT, b->mark,
+        return err_at(reader->err, b->mark,
                       "variables grow the script beyond the limit of %d bytes", SHELL_TEXT);
     text_append_n(&b->text, text, length);
     b->begun = true;
@@ -144,8 +144,8 @@ static enum status add_default(struct building *b, struct cursor cursor, bool qu
 {
     struct shell_reader *reader = b->reader;
     if (reader->nesting == SHELL_NESTING)
-        return err_at(reader->err, STATUS_INPUT, cursor.mark,
-                      "variables are nested deeper than %d levels", SHELL_NESTING);
+        return err_at(reader->err, cursor.mark, "variables are nested deeper than %d levels",
+                      SHELL_NESTING);
     reader->nesting++;
     enum status status = STATUS_OK;
     struct building inner = {.reader = reader, .mark = b->mark};
@@ -266,7 +266,7 @@ static enum status expand_braces(struct building *b, struct cursor cursor, bool 
 
 static enum status open_bracket(struct building *b, struct mark mark, const char *what)
 {
-    return err_at(b->reader->err, STATUS_INPUT, mark, "%s is not closed", what);
+    return err_at(b->reader->err, mark, "%s is not closed", what);
 }
 
 /* What is to be calculated of "$((...))" and of "$(expr ...)", whose stars are escaped; NULL:

@@ -61,13 +61,10 @@ static void skip_lines(struct toml *toml)
 static enum status unexpected(struct toml *toml, const char *wanted)
 {
     if (toml->at == toml->end)
-        return err_at(toml->err, STATUS_INPUT, toml->mark, "the text ends where %s is expected",
-                      wanted);
+        return err_at(toml->err, toml->mark, "the text ends where %s is expected", wanted);
     if (*toml->at == '\n')
-        return err_at(toml->err, STATUS_INPUT, toml->mark, "the line ends where %s is expected",
-                      wanted);
-    return err_at(toml->err, STATUS_INPUT, toml->mark, "'%c' stands where %s is expected",
-                  *toml->at, wanted);
+        return err_at(toml->err, toml->mark, "the line ends where %s is expected", wanted);
+    return err_at(toml->err, toml->mark, "'%c' stands where %s is expected", *toml->at, wanted);
 }
 
 static struct node *new_node(struct toml *toml, enum node_kind kind)
@@ -90,8 +87,7 @@ static enum status count_key(struct toml *toml)
 {
     if (toml->n_keys++ < TOML_KEYS)
         return STATUS_OK;
-    return err_at(toml->err, STATUS_INPUT, toml->mark, "more than the limit of %d values",
-                  TOML_KEYS);
+    return err_at(toml->err, toml->mark, "more than the limit of %d values", TOML_KEYS);
 }
 
 /* ---- strings ---- */
@@ -134,7 +130,7 @@ static enum status read_string(struct toml *toml, const char **text)
         step(toml);
     while (!starts(toml, marks[kind])) {
         if (toml->at == toml->end || (!lines && *toml->at == '\n'))
-            return err_at(toml->err, STATUS_INPUT, mark, "a string is not closed");
+            return err_at(toml->err, mark, "a string is not closed");
         bool escape = escapes && *toml->at == '\\';
         if (!escape)
             text_append_n(&out, toml->at, 1);
@@ -180,7 +176,7 @@ static enum status open_table(struct toml *toml, struct node **table, const char
             child = child->next;
     }
     if (child && child->kind != NODE_MAPPING)
-        return err_at(toml->err, STATUS_INPUT, mark, "'%s' is a value, not a table", key);
+        return err_at(toml->err, mark, "'%s' is a value, not a table", key);
     if (!child) {
         TRY(count_key(toml));
         child = new_node(toml, NODE_MAPPING);
@@ -204,7 +200,7 @@ static enum status read_key(struct toml *toml, struct node **table, const char *
         if (peek(toml) != '.')
             return STATUS_OK;
         if (depth == SOURCE_DEPTH / 2)
-            return err_at(toml->err, STATUS_INPUT, *mark, "a key has too many parts");
+            return err_at(toml->err, *mark, "a key has too many parts");
         step(toml);
         TRY(open_table(toml, table, *key, *mark));
     }
@@ -216,8 +212,8 @@ static enum status enter(struct toml *toml)
 {
     if (toml->depth++ < SOURCE_DEPTH / 2)
         return STATUS_OK;
-    return err_at(toml->err, STATUS_INPUT, toml->mark,
-                  "nested deeper than the limit of %d levels", SOURCE_DEPTH / 2);
+    return err_at(toml->err, toml->mark, "nested deeper than the limit of %d levels",
+                  SOURCE_DEPTH / 2);
 }
 
 static enum status read_entry(struct toml *toml, struct node *table)
@@ -228,9 +224,8 @@ static enum status read_entry(struct toml *toml, struct node *table)
     TRY(read_key(toml, &table, &key, &mark));
     const struct node *first = node_get(table, key);
     if (first)
-        return err_at(toml->err, STATUS_INPUT, mark,
-                      "key '%s' is given twice, first on line %u, column %u", key,
-                      first->key_mark.line, first->key_mark.column);
+        return err_at(toml->err, mark, "key '%s' is given twice, first on line %u, column %u",
+                      key, first->key_mark.line, first->key_mark.column);
     if (peek(toml) != '=')
         return unexpected(toml, "'='");
     step(toml);
@@ -335,7 +330,7 @@ static enum status read_header(struct toml *toml, struct node *root, struct node
     if (array) {
         struct node *list = node_get(*table, key);
         if (list && list->kind != NODE_SEQUENCE)
-            return err_at(toml->err, STATUS_INPUT, mark, "'%s' is no array of tables", key);
+            return err_at(toml->err, mark, "'%s' is no array of tables", key);
         if (!list) {
             TRY(count_key(toml));
             list = new_node(toml, NODE_SEQUENCE);

@@ -36,7 +36,7 @@ static enum status read_hosts(struct job *job, const char *path, const char *tex
         uint64_t slots = empty ? 0 : slots_of(job, at + blank, length - blank);
         const struct mark mark = {.file = path, .line = line, .column = 1};
         if (!empty && (slots < 1 || slots > 1000))
-            return err_at(job->err, STATUS_INPUT, mark,
+            return err_at(job->err, mark,
                           "a host and its slots stand on a line, as in 'worker-1 slots=8'");
         if (!empty && (!limit || found.nodes < limit)) {
             if (found.nodes && slots != found.per_node && !each)
@@ -50,7 +50,7 @@ static enum status read_hosts(struct job *job, const char *path, const char *tex
         at += length + (at[length] == '\n');
     }
     if (!found.nodes)
-        return err_at(job->err, STATUS_INPUT, (struct mark){.file = path},
+        return err_at(job->err, (struct mark){.file = path},
                       "no host stands in it, as in 'worker-1 slots=8'");
     size->nodes = found.nodes;
     size->per_node = each ? each : found.per_node;

@@ -413,7 +413,7 @@ enum status script_read(struct job *job, const char *name, const char *text, siz
         job->mark = made[CALL_TRAINER].line ? made[CALL_TRAINER] : made[CALL_ARGUMENTS];
     if (job->err->status != STATUS_OK || made[CALL_TRAINER].line || made[CALL_ARGUMENTS].line)
         return job->err->status;
-    err_at(job->err, STATUS_INPUT, (struct mark){.file = name},
+    err_at(job->err, (struct mark){.file = name},
            "the script makes no trainer of transformers' or TRL's");
     return err_hint(job->err, "SFTTrainer(.., args=SFTConfig(..)) and its likes are read");
 }

@@ -52,7 +52,7 @@ static enum status refuse_spread(struct job *job)
     const struct job_size *size = &job->size;
     if (!word || !strchr(word->text, ',') || !alone || size->nodes || size->per_node)
         return STATUS_OK;
-    err_at(job->err, STATUS_INPUT, word->mark,
+    err_at(job->err, word->mark,
            "one process has the devices of %s=%s, and spreads its layers over them one after "
            "the other, which is not read",
            name, word->text);

@@ -39,14 +39,13 @@ enum status trainer_read_own_file(struct job *job)
     if (!word)
         return STATUS_OK;
     if (word->trouble) {
-        err_at(job->err, STATUS_INPUT, word->mark, "which file is meant is not known: %s",
-               word->trouble);
+        err_at(job->err, word->mark, "which file is meant is not known: %s", word->trouble);
         return err_hint(job->err, "write its name, or a default as in ${CONFIG:-job.yaml}");
     }
     TRY(job_add_file(job, word->text, JOB_FILE + 2, &found));
     if (found)
         return STATUS_OK;
-    err_at(job->err, STATUS_INPUT, word->mark, "file '%s' is not there", word->text);
+    err_at(job->err, word->mark, "file '%s' is not there", word->text);
     return err_hint(job->err, "it is looked for beside the job and in the working directory");
 }
 

@@ -225,12 +225,12 @@ static enum status read_ranks(struct job *job, struct ranks *r)
             if (s->null || s->trouble || s->n != 1 || !text_starts(s->name, heads[h]))
                 continue;
             if (!number_count(s->values[0], &rank) || rank < 1 || rank > 1000000)
-                return err_at(job->err, STATUS_INPUT, s->mark,
+                return err_at(job->err, s->mark,
                               "'%s' of '%s' is no rank: a whole number from 1 to 1000000",
                               s->values[0], s->name);
             s->used = true;
             if (r->n == PLAN_NAMES)
-                return err_at(job->err, STATUS_INPUT, s->mark,
+                return err_at(job->err, s->mark,
                               "more than the limit of %d entries of rank_pattern", PLAN_NAMES);
             r->first = r->first ? r->first : s;
             r->patterns[r->n] = s->name + strlen(heads[h]);

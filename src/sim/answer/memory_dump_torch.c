@@ -240,7 +240,7 @@ enum status memory_dump_torch(const char *file, const char *text, size_t length,
     json_read_init(&r.json, file, text, length);
     TRY(read_document(&r));
     if (!r.any) {
-        err_at(err, STATUS_INPUT, (struct mark){.file = file}, "JSON without segments");
+        err_at(err, (struct mark){.file = file}, "JSON without segments");
         return err_hint(err, "torch.cuda.memory._snapshot() has a list 'segments'");
     }
     dump_join(&r.list, &found);
