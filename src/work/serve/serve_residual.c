@@ -6,7 +6,6 @@
  * (qsa.py there, topk_indices_buffer). */
 #include "base/checked.h"
 #include "work/list/letters.h"
-#include "work/piece/cache.h"
 #include "work/piece/dims.h"
 #include "work/serve/serve.h"
 
@@ -118,28 +117,6 @@ static void read_ahead(const struct plan *plan, struct work *work)
 
 /* ---- choices ---- */
 
-/* vLLM's layers keep the tokens that each of a step's chose: of whole blocks, those of the one
- * that is open, and how many these are. */
-static void choices(const struct plan *plan, struct work *work)
-{
-    struct sizes *s = &work->sizes;
-    const struct indexer *i = &plan->model.indexer;
-    if (plan->stack.kind != STACK_VLLM || !plan_has_blocks(plan) || !i->pooled)
-        return;
-    work_buffer(work, (struct buffer){.name = "chosen_tokens",
-                                      .category = CATEGORY_METADATA,
-                                      .segment = SEGMENT_STEP,
-                                      .dtype = DTYPE_I32,
-                                      .n_dims = 2,
-                                      .dims = {size_slot(s, SLOT_STEP_TOKENS),
-                                               size_const(s, i->top_k + i->block)},
-                                      .count = cache_layers(s, plan, MIXER_BLOCKS),
-                                      .life = LIFE_PERSISTENT,
-                                      .state = true,
-                                      .source = "vLLM models/qwen4_exp/nvidia/qsa.py: "
-                                                "topk_indices_buffer"});
-}
-
 void serve_residual_weights(const struct plan *plan, struct work *work)
 {
     struct params params;
@@ -147,5 +124,4 @@ void serve_residual_weights(const struct plan *plan, struct work *work)
     streams(plan, work, &params);
     ngrams(plan, work, &params);
     read_ahead(plan, work);
-    choices(plan, work);
 }

@@ -10,6 +10,7 @@
 #include "plan/layers.h"
 #include "work/list/dtype.h"
 #include "work/list/letters.h"
+#include "work/piece/cache.h"
 #include "work/piece/dims.h"
 #include "work/serve/serve.h"
 
@@ -18,7 +19,7 @@ enum { LOGITS = 512 * MIB };
 
 /* ---- choices ---- */
 
-/* Of latents and of entries; blocks choose otherwise (serve_residual.c). */
+/* Of latents and of entries; blocks choose otherwise. */
 static bool chooses(const struct plan *plan, enum mixer mixer)
 {
     return plan->stack.kind == STACK_VLLM && mixer != MIXER_BLOCKS &&
@@ -41,22 +42,29 @@ struct buffer serve_choice(struct sizes *s)
                            .source = "vLLM sparse_attn_indexer.py: dummy allocation"};
 }
 
+/* Of whole blocks every layer keeps those of the one that is open, too, and how many they are.
+ */
 void serve_chosen(const struct plan *plan, struct work *work)
 {
     struct sizes *s = &work->sizes;
-    if (!chooses(plan, MIXER_FULL) && !chooses(plan, MIXER_CSA))
+    const struct indexer *i = &plan->model.indexer;
+    bool blocks = plan->stack.kind == STACK_VLLM && plan_has_blocks(plan) && i->pooled;
+    if (!blocks && !chooses(plan, MIXER_FULL) && !chooses(plan, MIXER_CSA))
         return;
-    work_buffer(work, (struct buffer){.name = "chosen_tokens",
-                                      .category = CATEGORY_METADATA,
-                                      .segment = SEGMENT_STEP,
-                                      .dtype = DTYPE_I32,
-                                      .n_dims = 2,
-                                      .dims = {size_slot(s, SLOT_STEP_TOKENS),
-                                               size_const(s, plan->model.indexer.top_k)},
-                                      .life = LIFE_PERSISTENT,
-                                      .state = true,
-                                      .source = "vLLM models/deepseek_v2.py: "
-                                                "topk_indices_buffer"});
+    work_buffer(
+        work, (struct buffer){
+                  .name = "chosen_tokens",
+                  .category = CATEGORY_METADATA,
+                  .segment = SEGMENT_STEP,
+                  .dtype = DTYPE_I32,
+                  .n_dims = 2,
+                  .dims = {size_slot(s, SLOT_STEP_TOKENS),
+                           size_const(s, i->top_k + (blocks ? i->block : 0))},
+                  .count = blocks ? cache_layers(s, plan, MIXER_BLOCKS) : (struct size){0},
+                  .life = LIFE_PERSISTENT,
+                  .state = true,
+                  .source = blocks ? "vLLM models/qwen4_exp/nvidia/qsa.py: topk_indices_buffer"
+                                   : "vLLM models/deepseek_v2.py: topk_indices_buffer"});
 }
 
 /* ---- the shared room ---- */
