@@ -381,17 +381,29 @@ bool plan_is_recurrent(const struct plan *plan)
     return model_is_recurrent(&plan->model);
 }
 
+/* Layers that meet the entries of a mixer, their own or an earlier layer's. */
+static bool meets(const struct plan *plan, enum mixer source)
+{
+    for (unsigned m = 0; m < MIXER_COUNT; m++)
+        if (mixer_source((enum mixer)m) == source &&
+            model_has_mixer(&plan->model, (enum mixer)m))
+            return true;
+    return false;
+}
+
 bool plan_has_csa(const struct plan *plan)
 {
-    return model_has_mixer(&plan->model, MIXER_CSA) ||
-           model_has_mixer(&plan->model, MIXER_CSA_REUSE);
+    return meets(plan, MIXER_CSA);
+}
+
+bool plan_has_hca(const struct plan *plan)
+{
+    return meets(plan, MIXER_HCA);
 }
 
 bool plan_has_tsa(const struct plan *plan)
 {
-    return model_has_mixer(&plan->model, MIXER_TSA) ||
-           model_has_mixer(&plan->model, MIXER_TSA_CHOOSE) ||
-           model_has_mixer(&plan->model, MIXER_TSA_REUSE);
+    return meets(plan, MIXER_TSA);
 }
 
 bool plan_has_entries(const struct plan *plan)
@@ -406,11 +418,6 @@ bool plan_reuses_entries(const struct plan *plan)
             model_has_mixer(&plan->model, (enum mixer)m))
             return true;
     return false;
-}
-
-bool plan_has_hca(const struct plan *plan)
-{
-    return model_has_mixer(&plan->model, MIXER_HCA);
 }
 
 bool plan_has_blocks(const struct plan *plan)

@@ -93,13 +93,13 @@ void import_hf_known(struct text *out)
 
 static enum status refuse(const struct node *name, struct err *err)
 {
-    for (size_t i = 0; i < import_n_refusals; i++)
-        if (text_starts(name->text, import_refusals[i].prefix)) {
-            err_at(err, name->mark, "architecture '%s' is not supported: it has %s", name->text,
-                   import_refusals[i].reason);
-            return err_hint(err, "write the model's own keys where its layers are of known "
-                                 "types, as models/*.yaml do");
-        }
+    const char *reason = import_refused(name->text);
+    if (reason) {
+        err_at(err, name->mark, "architecture '%s' is not supported: it has %s", name->text,
+               reason);
+        return err_hint(err, "write the model's own keys where its layers are of known "
+                             "types, as models/*.yaml do");
+    }
     size_t n = 0;
     while (name_at(NULL, n))
         n++;

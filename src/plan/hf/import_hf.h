@@ -19,6 +19,10 @@ bool import_hf_is_config(const struct node *config);
  * attention, a missing key, a value of the wrong type. */
 enum status import_hf_model(const struct node *config, struct model *model, struct err *err);
 
+/* What an architecture or model_type has that keeps import_hf_model from it; NULL: nothing is
+ * known of it. */
+const char *import_refused(const char *architecture);
+
 /* Appends a line for every field of a configuration that changes memory and that the model made
  * of it does not have: "'vision_config' (line 30): the vision encoder is not counted". */
 void import_hf_notes(const struct node *config, const struct model *model, struct text *out);

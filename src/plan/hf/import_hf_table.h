@@ -51,14 +51,6 @@ struct import_families {
 extern const struct import_families import_latent, import_experts, import_recurrent,
     import_dense, import_plain;
 
-/* A beginning of model_type or architecture that is known and cannot be expressed. */
-struct import_refusal {
-    const char *prefix, *reason;
-};
-
-extern const struct import_refusal import_refusals[];
-extern const size_t import_n_refusals;
-
 /* The configuration of the language model, and in *outer what stands around it: the whole file,
  * or the part of it that thinks (thinker_config of an omni model). */
 const struct node *import_text_config(const struct node *config, const struct node **outer);

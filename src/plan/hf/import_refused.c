@@ -1,7 +1,10 @@
-/* Architectures that are known and cannot be expressed; see import_hf_table.h. */
-#include "plan/hf/import_hf_table.h"
+/* Architectures that are known and cannot be expressed; see import_hf.h. */
+#include "base/text.h"
+#include "plan/hf/import_hf.h"
 
-const struct import_refusal import_refusals[] = {
+static const struct {
+    const char *prefix, *reason; /* the beginning of a model_type or an architecture */
+} refusals[] = {
     {"gemma3n", "layers of different shapes"},
     {"Gemma3n", "layers of different shapes"},
     {"longcat_flash_ngram", "embeddings of n-grams"},
@@ -157,4 +160,10 @@ const struct import_refusal import_refusals[] = {
     {"reformer", "attention within buckets of hashes"},
 };
 
-const size_t import_n_refusals = sizeof import_refusals / sizeof *import_refusals;
+const char *import_refused(const char *architecture)
+{
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (text_starts(architecture, refusals[i].prefix))
+            return refusals[i].reason;
+    return NULL;
+}

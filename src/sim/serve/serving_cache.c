@@ -166,21 +166,21 @@ static uint64_t draft_bytes(const struct plan *plan, uint64_t tokens)
 /* ---- layers with entries beside a window (DeepSeek-V4) ---- */
 
 /* Layers that make entries. */
-static uint64_t made_by(const uint64_t count[MIXER_COUNT])
+static uint64_t making(const struct model *model, const uint64_t count[MIXER_COUNT])
 {
-    return count[MIXER_CSA] + count[MIXER_HCA] + count[MIXER_TSA];
+    uint64_t n = 0;
+    for (unsigned m = 0; m < MIXER_COUNT; m++)
+        n += mixer_overlap(model, (enum mixer)m) ? count[m] : 0;
+    return n;
 }
 
-/* Layers with a window: these, those that read entries of theirs, and windows alone. */
-static uint64_t windows_of(const uint64_t count[MIXER_COUNT])
+/* These, and layers that read entries of theirs: all have a window beside. */
+static uint64_t meeting(const struct model *model, const uint64_t count[MIXER_COUNT])
 {
-    return made_by(count) + count[MIXER_CSA_REUSE] + count[MIXER_TSA_CHOOSE] +
-           count[MIXER_TSA_REUSE] + count[MIXER_WINDOW];
-}
-
-static bool has_entries(const uint64_t count[MIXER_COUNT])
-{
-    return windows_of(count) > count[MIXER_WINDOW];
+    uint64_t n = 0;
+    for (unsigned m = 0; m < MIXER_COUNT; m++)
+        n += mixer_ratio(model, (enum mixer)m) ? count[m] : 0;
+    return n;
 }
 
 /* SGLang: blocks hold what grows, the entries of all layers; open entries of hca have a pool of
@@ -281,8 +281,7 @@ static uint64_t tuples_bytes(const struct plan *plan, uint64_t tuple, uint64_t d
 
 /* vLLM: entries and indexers' keys are one group, windows some of blocks of 64 tokens, open
  * entries of csa one of 4 and of hca one of 8 (compressor.py: block_size; sparse_swa.py), or a
- * ring, every
- * block as large as the largest group's (0.33 v1/core/kv_cache_planning.py,
+ * ring, every block as large as the largest group's (0.33 v1/core/kv_cache_planning.py,
  * get_kv_cache_config_from_groups). DeepSeek-V4-Flash's groups are of 62, 22, 21, 42 and 20
  * layers, the largest of 1,002,240 bytes (vLLM issue 54703). */
 static void group_pages(const struct plan *plan, const uint64_t count[MIXER_COUNT],
@@ -291,7 +290,8 @@ static void group_pages(const struct plan *plan, const uint64_t count[MIXER_COUN
     enum { WINDOW_BLOCK = 64, CSA_BLOCK = 4, HCA_BLOCK = 8 };
     const struct attention *a = &plan->model.attention;
     const uint64_t csa = count[MIXER_CSA], hca = count[MIXER_HCA], tsa = count[MIXER_TSA];
-    const uint64_t all = windows_of(count), block = out->block_tokens;
+    const uint64_t all = meeting(&plan->model, count) + count[MIXER_WINDOW];
+    const uint64_t block = out->block_tokens;
     const uint64_t row = cache_layer_bytes(plan, MIXER_WINDOW, 1);
     const uint64_t repeats = repeats_of(csa, hca, all);
     const uint64_t far = hca ? entry_pages(plan, MIXER_HCA, block, row) : 0;
@@ -321,7 +321,7 @@ static void group_compressed(const struct plan *plan, const uint64_t count[MIXER
 {
     bool overflow = false;
     out->block_tokens = engine_cache_block(plan);
-    out->layers = made_by(count);
+    out->layers = making(&plan->model, count);
     out->groups[MIXER_FULL] = out->n = 1;
     if (plan->stack.kind == STACK_VLLM)
         group_pages(plan, count, out);
@@ -391,7 +391,7 @@ void cache_groups_of(const struct plan *plan, const struct slots *slots,
     for (unsigned m = 0; m < MIXER_COUNT; m++)
         out->times[m] = 1;
     count_layers(plan, slots, count);
-    if (has_entries(count)) {
+    if (meeting(&plan->model, count)) {
         group_compressed(plan, count, out);
         return;
     }

@@ -26,6 +26,11 @@ static bool chooses(const struct plan *plan, enum mixer mixer)
            model_has_indexer(&plan->model, mixer);
 }
 
+static bool chooses_any(const struct plan *plan)
+{
+    return chooses(plan, MIXER_FULL) || chooses(plan, MIXER_CSA);
+}
+
 bool serve_has_choice(const struct plan *plan, const struct serve_style *style,
                       enum mixer mixer)
 {
@@ -49,7 +54,7 @@ void serve_chosen(const struct plan *plan, struct work *work)
     struct sizes *s = &work->sizes;
     const struct indexer *i = &plan->model.indexer;
     bool blocks = plan->stack.kind == STACK_VLLM && plan_has_blocks(plan) && i->pooled;
-    if (!blocks && !chooses(plan, MIXER_FULL) && !chooses(plan, MIXER_CSA))
+    if (!blocks && !chooses_any(plan))
         return;
     work_buffer(
         work, (struct buffer){
@@ -149,8 +154,7 @@ void serve_gathers(const struct plan *plan, struct work *work, const struct serv
 {
     struct sizes *s = &work->sizes;
     struct size there = size_const(s, 0), most;
-    bool has = chooses(plan, MIXER_FULL) || chooses(plan, MIXER_CSA);
-    if (!has || !style->moe.keeps_workspaces)
+    if (!chooses_any(plan) || !style->moe.keeps_workspaces)
         return;
     for (size_t i = 0; i < work->n_buffers; i++) {
         const struct buffer *b = &work->buffers[i];
