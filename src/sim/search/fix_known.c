@@ -80,6 +80,13 @@ struct fix_known *fix_known_of(struct fix_search *search, const struct plan *cha
     return *slot = known;
 }
 
+/* Not of two steps, of pools apart or with sequences that wait for others. */
+static bool has_one_list(const struct plan *plan)
+{
+    const struct workload *w = &plan->workload;
+    return w->mode != MODE_SERVE && !w->queue && !plan->prefill;
+}
+
 /* ---- what it holds all the time ---- */
 
 /* A list of nothing else. */
@@ -94,7 +101,7 @@ static void list_state(struct fix_search *search, const struct plan *plan,
 {
     arena_clear(&search->scratch);
     work_init(&list->work, &search->scratch);
-    step_state(plan, &list->work, false);
+    stack_system(plan->stack.kind)->state(plan, &list->work);
     work_index(&list->work);
     list->values = arena_alloc(&search->scratch, list->work.sizes.n, sizeof *list->values);
     slots_from_plan(plan, &list->slots);
@@ -126,7 +133,8 @@ static bool state_exceeds(struct fix_search *search, const struct plan *plan, ui
 static bool state_needs_more(struct fix_search *search, const struct plan *changed,
                              struct fix_known *known, uint64_t bytes, struct steady_book *book)
 {
-    if (changed->workload.mode != MODE_TRAIN || !known->lawful || bytes >= known->within)
+    bool apart = has_one_list(changed) && stack_system(changed->stack.kind)->state;
+    if (!apart || !known->lawful || bytes >= known->within)
         return false;
     if (bytes < known->exceeds)
         return true;
@@ -237,9 +245,7 @@ static struct fix_result *ask(struct evaluator *e, const struct plan *changed,
 static bool list_exceeds(struct fix_search *search, const struct plan *changed,
                          struct fix_known *known, uint64_t bytes, struct steady_book *book)
 {
-    const struct workload *w = &changed->workload;
-    bool one_list = w->mode != MODE_SERVE && !w->queue && !changed->prefill;
-    if (!one_list || !known->lawful || known->results[true].known)
+    if (!has_one_list(changed) || !known->lawful || known->results[true].known)
         return false;
     if (bytes < known->needs)
         return true;

@@ -266,17 +266,6 @@ static double room_of(const struct player *p, const struct replica *at)
     return p->ask->cache.admits == ADMIT_PROMPT ? tokens - next_chunk(p, at) : tokens;
 }
 
-uint64_t cache_steps(const struct player *p)
-{
-    double steps = (double)UINT32_MAX;
-    for (uint64_t i = 0; is_played(p) && i < p->ask->replicas; i++) {
-        const struct replica *at = &p->replicas[i];
-        if (at->decoding)
-            steps = lower(steps, (room_of(p, at) - at->held) / growth(p, at));
-    }
-    return is_played(p) ? (uint64_t)higher(steps, 1) : UINT64_MAX;
-}
-
 /* Whether a replica whose cache is full takes anybody out: the last one stays, however much it
  * holds. */
 static bool takes_out(const struct player *p, const struct replica *at)
@@ -290,6 +279,17 @@ static bool takes_out(const struct player *p, const struct replica *at)
         break;
     }
     return false;
+}
+
+uint64_t cache_steps(const struct player *p)
+{
+    double steps = (double)UINT32_MAX;
+    for (uint64_t i = 0; is_played(p) && i < p->ask->replicas; i++) {
+        const struct replica *at = &p->replicas[i];
+        if (at->decoding && takes_out(p, at))
+            steps = lower(steps, (room_of(p, at) - at->held) / growth(p, at));
+    }
+    return is_played(p) ? (uint64_t)higher(steps, 1) : UINT64_MAX;
 }
 
 /* Of steps one by one the first after which a replica has no room for the next, and

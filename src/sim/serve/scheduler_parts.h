@@ -104,7 +104,7 @@ void cache_leave(struct player *player, struct replica *at, const struct request
 uint64_t cache_shut_steps(const struct player *player, const struct replica *at,
                           const struct request *r);
 
-/* Decode steps that all replicas have room for, at least one. */
+/* Decode steps until a replica takes somebody out for want of room, at least one. */
 uint64_t cache_steps(const struct player *player);
 
 /* The same of steps that are made one by one, at most so many: with sums that are rounded step

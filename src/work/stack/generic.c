@@ -298,6 +298,14 @@ static void add_logits(struct generic *g, bool training)
                                              .last = WORK_NONE});
 }
 
+void stack_generic_state(const struct plan *plan, struct work *work)
+{
+    bool training = plan->workload.mode == MODE_TRAIN;
+    step_state(plan, work, training);
+    if (!training)
+        serve_cache(plan, work, 1);
+}
+
 enum status generic_build(const struct plan *plan, struct work *work, enum moe_path path,
                           const struct dispatch_style *style, struct err *err)
 {
@@ -309,9 +317,7 @@ enum status generic_build(const struct plan *plan, struct work *work, enum moe_p
     segments_kinds(plan, g.kinds);
     segments_use(plan, work);
     work->alternating |= plan->model.layer_types.n > 0;
-    step_state(plan, work, training);
-    if (!training)
-        serve_cache(plan, work, 1);
+    stack_generic_state(plan, work);
     add_layers(&g, training);
     add_ends(&g, training);
     TRY(add_experts(&g, *style, err));

@@ -11,13 +11,10 @@
 
 enum status stack_host_build(const struct plan *plan, struct work *work, struct err *err)
 {
-    bool training = plan->workload.mode == MODE_TRAIN;
-    if (training)
+    if (plan->workload.mode == MODE_TRAIN)
         TRY(stack_check_saved_ops(plan, err));
     segments_use(plan, work);
-    step_state(plan, work, training);
-    if (!training)
-        serve_cache(plan, work, 1);
+    stack_generic_state(plan, work);
     work->alternating = plan->model.moe_every > 1 || plan->model.layer_types.n;
     TRY(work_ops(plan, work, err));
     lives_from_use(work);

@@ -96,7 +96,7 @@ static enum status build(struct train *t, const struct plan *plan, struct work *
         t->drops |= TRAIN_TILES;
     t->d.facts &= ~FACT_EAGER; /* scores multiply in 16 bits */
     t->d.facts |= FACT_COMPILED;
-    step_state(plan, work, true);
+    stack_generic_state(plan, work);
     train_tensors(t, norms, sizeof norms / sizeof *norms);
     train_eager(t);
     train_residual_eager(t);

@@ -422,6 +422,12 @@ static enum status refuse(const struct plan *plan, enum path_exchange exchange, 
     return STATUS_OK;
 }
 
+/* Gradients are a part of what XLA plans anew for every step. */
+void stack_maxtext_state(const struct plan *plan, struct work *work)
+{
+    step_state(plan, work, false);
+}
+
 enum status stack_maxtext_build(const struct plan *plan, struct work *work, struct err *err)
 {
     enum moe_path path = stack_path(plan, NULL);
@@ -435,7 +441,7 @@ enum status stack_maxtext_build(const struct plan *plan, struct work *work, stru
     work->schedule_name[1] = "after rematerialisation";
     segments_use(plan, work);
     work->alternating |= plan->model.layer_types.n > 0;
-    step_state(plan, work, false);
+    stack_maxtext_state(plan, work);
     declare_gradients(plan, work);
     declare_casts(plan, work);
     TRY(maxtext_save(plan, &layer, err));

@@ -241,7 +241,7 @@ static enum status build(struct train *t, struct err *err)
     TRY(modules(t, err));
     if (megatron_hybrid_ep(t)) /* rows arrive in its buffer, and leave it permuted */
         t->d.rows[ROW_RECEIVED_TOKENS] = size_const(t->z, 0);
-    step_state(t->plan, t->work, true);
+    stack_generic_state(t->plan, t->work);
     train_attention(t);
     train_dense(t);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)

@@ -28,14 +28,31 @@ static enum status refuse(const struct plan *plan, enum moe_path path, struct er
         (unsigned long long)(plan->model.hidden + 511 - (plan->model.hidden + 511) % 512));
 }
 
-enum status stack_nxd_build(const struct plan *plan, struct work *work, struct err *err)
+static struct serve_style style_of(const struct plan *plan)
 {
-    enum moe_path path = stack_path(plan, NULL);
-    TRY(refuse(plan, path, err));
     struct serve_style style = {.moe = dispatch_style_of(plan), .cache_block = 1};
     style.moe.capacity = CAPACITY_NEURON;
     style.moe.scores = DTYPE_F64; /* affinities are computed in f64 */
     style.moe.sizing = SIZING_WORST;
+    return style;
+}
+
+void stack_nxd_state(const struct plan *plan, struct work *work)
+{
+    struct serve_style style = style_of(plan);
+    if (plan->workload.mode == MODE_TRAIN) {
+        stack_generic_state(plan, work);
+        return;
+    }
+    serve_weights(plan, work, &style);
+    serve_cache(plan, work, style.cache_block);
+}
+
+enum status stack_nxd_build(const struct plan *plan, struct work *work, struct err *err)
+{
+    enum moe_path path = stack_path(plan, NULL);
+    TRY(refuse(plan, path, err));
+    struct serve_style style = style_of(plan);
     if (plan->workload.mode == MODE_TRAIN)
         return generic_build(plan, work, path, &style.moe, err);
     return serve_build(plan, work, path, &style, err);

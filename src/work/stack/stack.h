@@ -20,6 +20,9 @@ struct stack_system {
     const char *name;
     const char *title; /* one line for `moeplan list stacks` */
     enum status (*build)(const struct plan *plan, struct work *work, struct err *err);
+    /* lists what its devices hold through a whole step, a part of what `build` lists; NULL: not
+     * apart from the rest */
+    void (*state)(const struct plan *plan, struct work *work);
     /* what its backward runs again of a layer's forward; `again` is zero, every 1 */
     void (*again)(const struct plan *plan, struct again *again);
     /* gives ops the form in which it performs them; NULL: as they stand */

@@ -39,6 +39,11 @@ enum status stack_trtllm_build(const struct plan *plan, struct work *work, struc
 enum status stack_host_build(const struct plan *plan, struct work *work, struct err *err);
 enum status stack_generic_build(const struct plan *plan, struct work *work, struct err *err);
 
+/* What is held through a step, by stack; one without habits of its own: as stack generic. */
+void stack_generic_state(const struct plan *plan, struct work *work);
+void stack_maxtext_state(const struct plan *plan, struct work *work);
+void stack_nxd_state(const struct plan *plan, struct work *work);
+
 /* What computes the experts, of engines that choose: stack_experts. */
 enum expert_backend stack_vllm_experts(const struct plan *plan, const char **why);
 enum expert_backend stack_sglang_experts(const struct plan *plan, const char **why);

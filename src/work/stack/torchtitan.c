@@ -277,7 +277,7 @@ enum status stack_torchtitan_build(const struct plan *plan, struct work *work, s
     train_init(&t, plan, work, path);
     TRY(modules(&t, err));
     t.reduces_in = stack_reduces_in(plan);
-    step_state(plan, work, true);
+    stack_generic_state(plan, work);
     train_eager(&t);
     train_ends(&t);
     train_fsdp2(&t);
