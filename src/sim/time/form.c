@@ -8,6 +8,8 @@ double form_beside(double a_s, double b_s, double norm)
     double longer = fmax(a_s, b_s), shorter = fmin(a_s, b_s);
     if (!(shorter > 0))
         return longer;
+    if (norm <= 1) /* the least there is: one after the other */
+        return longer + shorter;
     return longer * pow(1 + pow(shorter / longer, norm), 1 / norm);
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "sim/time/copies.h"
+#include "sim/time/form.h"
 
 double overlap_busiest_s(const double a[PROFILE_LEVELS], const double b[PROFILE_LEVELS])
 {
@@ -52,7 +53,7 @@ static double left_s(const struct rates *r, const struct stretch *b, double prod
     double stream = stretch_s(b) - b->part_s[TIME_SHARDING], aside = b->aside_s;
     double left = fmax(fmax(aside - b->end_s - stream, 0) + b->end_s, (1 - r->share) * aside);
     if (r->norm > 0)
-        left = pow(pow(products, r->norm) + pow(aside, r->norm), 1 / r->norm) - products;
+        left = form_beside(products, aside, r->norm) - products;
     return fmin(fmax(left, overlap_busiest_s(b->link_s, NULL) - stretch_s(b)), aside);
 }
 
