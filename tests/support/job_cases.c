@@ -694,6 +694,8 @@ const struct job_case job_cases[] = {
      "workload.micro_batch=128 memory.fraction=0.92 precision.kv_cache=fp8 "
      "stack.graphs=auto",
      0},
+    {"vllm/llm-d.yaml", "",
+     "cluster.node.devices=4 cluster.nodes=1 parallel.tp=4 parallel.ep=1 parallel.dp=1", 0},
     {"vllm/kserve.yaml", "cluster=h100",
      "cluster.node.devices=2 parallel.tp=2 model.layers=48 workload.context_length=40960", 0},
     {"vllm/kserve-llm.yaml", "cluster=h200",

@@ -476,6 +476,19 @@ static void nothing_is_run(void **state)
 }
 
 /* Ten megabytes are refused by their size, at once. */
+/* A container has its own environment, and none of the one before it. */
+static void containers_share_no_environment(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan *plan = arena_alloc(&arena, 1, sizeof *plan);
+    struct job_result job = read_job("pools/llm-d.yaml", "", &arena);
+    load("llm-d.yaml", &job, &arena, plan);
+    assert_int_equal(plan->moe.path, PATH_DEEPEP_LL);
+    assert_int_equal(plan->prefill->moe.path, PATH_ALLGATHER);
+    arena_release(&arena);
+}
+
 static void logs_are_refused_by_size(void **state)
 {
     (void)state;
@@ -527,6 +540,7 @@ int main(void)
         cmocka_unit_test(recipes_name_their_models),
         cmocka_unit_test(frozen_parts_are_read),
         cmocka_unit_test(nothing_is_run),
+        cmocka_unit_test(containers_share_no_environment),
         cmocka_unit_test(logs_are_refused_by_size),
         cmocka_unit_test(a_flag_stands_in_its_table_once),
     };

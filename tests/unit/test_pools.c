@@ -212,6 +212,7 @@ static void pools_are_their_servers_alone(void **state)
         {"tests/jobs/pools/trtllm.sh", "", 13, 19, 2, 1},
         {"tests/jobs/pools/dynamo.yaml", "", 28, 18, 3, 2},
         {"tests/jobs/pools/leader-worker.yaml", "cluster=h200", 17, 40, 2, 1},
+        {"tests/jobs/pools/llm-d.yaml", "", 43, 25, 2, 1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct arena arena = {0};

@@ -440,6 +440,12 @@ static bool begins_section(const char *text)
     return name > 0 && text[name + 1] == ']' && strchr("\r\n", text[name + 2]);
 }
 
+/* Values of llm-d's chart, which has templates in them. */
+static bool has_filled_values(const char *text)
+{
+    return text_starts(text, "modelArtifacts:") || strstr(text, "\nmodelArtifacts:");
+}
+
 /* A chart's template is none of YAML's yet. */
 static enum status refuse_template(const struct input *in)
 {
@@ -452,7 +458,8 @@ static enum status refuse_template(const struct input *in)
         const char *found = strstr(in->text, own[i]);
         at = found && (!at || found < at) ? found : at;
     }
-    if (!at || (!strstr(in->text, ".Values") && !strstr(in->text, "{{- define ")))
+    if (!at || has_filled_values(in->text) ||
+        (!strstr(in->text, ".Values") && !strstr(in->text, "{{- define ")))
         return STATUS_OK;
     for (const char *c = in->text; c < at; c++) {
         mark.line += *c == '\n';

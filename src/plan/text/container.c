@@ -53,7 +53,7 @@ static void export_image(struct container_writer *w, const struct node *image,
     container_export(w, CONTAINER_IMAGE, strlen(CONTAINER_IMAGE), image->text);
 }
 
-static void write_container(struct container_writer *w, const struct node *container)
+void container_write(struct container_writer *w, const struct node *container)
 {
     const struct node *image = node_get(container, "image");
     const struct node *entry = node_get(container, w->compose ? "entrypoint" : "command");
@@ -77,14 +77,14 @@ static void write_container(struct container_writer *w, const struct node *conta
         container_filled(w, image->text);
     }
     container_words(w, args);
-    container_end_line(w);
+    container_end(w);
     container_mount(w, container);
 }
 
 /* ---- pods ---- */
 
 /* Labels of nodes that say which device they have: NVIDIA's and AMD's operators, GKE. */
-static bool is_device_label(const char *key)
+bool container_is_device_label(const char *key)
 {
     static const char *const labels[] = {"nvidia.com/gpu.product", "amd.com/gpu.product-name",
                                          "cloud.google.com/gke-accelerator",
@@ -100,8 +100,8 @@ static const char *device_of(const struct node *node)
 {
     const struct node *key = node_get(node, "key"), *values = node_get(node, "values");
     if (node && node->kind == NODE_SCALAR)
-        return node->key && is_device_label(node->key) ? node->text : NULL;
-    if (key && is_device_label(key->text))
+        return node->key && container_is_device_label(node->key) ? node->text : NULL;
+    if (key && container_is_device_label(key->text))
         return node_says(node, "operator", "In") && values && values->n == 1
                    ? values->first->text
                    : NULL;
@@ -161,10 +161,10 @@ static void write_pod(struct container_writer *w, const struct node *node)
     const char *pool = w->pool;
     for (const struct node *item = list ? list->first : NULL; item; item = item->next) {
         w->pool = w->compose ? pool_in(item->key, w->out->arena) : pool;
-        write_container(w, item);
+        container_write(w, item);
     }
     if (main)
-        write_container(w, main);
+        container_write(w, main);
 }
 
 static void write_containers(struct container_writer *w, const struct node *node)
@@ -356,6 +356,7 @@ enum status container_script(const char *name, const char *text, size_t length,
     struct container_writer w = {.out = script,
                                  .line = 1,
                                  .files = {.arena = script->arena},
+                                 .own = {.arena = script->arena},
                                  .beside = beside,
                                  .err = err};
     const char *end = text + length, *start = text;

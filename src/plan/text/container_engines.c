@@ -101,7 +101,7 @@ static bool write_ray_model(struct container_writer *w, const struct node *confi
              item = item->next)
             write_keyword(w, "", item->key, item);
     }
-    container_end_line(w);
+    container_end(w);
     w->device = before;
     return true;
 }
@@ -209,7 +209,7 @@ static bool write_chart_model(struct container_writer *w, const struct node *mod
     }
     if (settings && !node_get(settings, "enablePrefixCaching"))
         text_append(w->out, " --no-enable-prefix-caching");
-    container_end_line(w);
+    container_end(w);
     return true;
 }
 
@@ -244,7 +244,7 @@ static bool write_predictor(struct container_writer *w, const struct node *model
             else
                 container_word(w, word);
     }
-    container_end_line(w);
+    container_end(w);
     return true;
 }
 
@@ -316,7 +316,7 @@ static void write_service_part(struct container_writer *w, const struct node *mo
                 write_keyword(w, "", degrees[i].flag, item);
     write_speculator(w, part);
     write_additions(w, main);
-    container_end_line(w);
+    container_end(w);
 }
 
 static bool write_service(struct container_writer *w, const struct node *spec)
@@ -335,7 +335,7 @@ static bool write_service(struct container_writer *w, const struct node *spec)
 bool container_engine_line(const char *at, const char *end)
 {
     static const char *const starts[] = {
-        "applications:", "model_loading_config:", "servingEngineSpec:"};
+        "applications:", "model_loading_config:", "servingEngineSpec:", "modelArtifacts:"};
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         size_t n = strlen(starts[i]);
         if ((size_t)(end - at) >= n && strncmp(at, starts[i], n) == 0)
@@ -350,7 +350,7 @@ bool container_engine(struct container_writer *w, const struct node *root)
     const struct node *config = node_get(spec, "serveConfigV2");
     const char *kind = text_of(node_get(root, "kind"));
     if (!kind)
-        return write_ray(w, root) || write_chart(w, root);
+        return write_ray(w, root) || write_chart(w, root) || container_llmd(w, root);
     if (text_of(config))
         return write_ray_service(w, config);
     if (text_equal(kind, "InferenceService"))

@@ -16,6 +16,14 @@ void container_end_line(struct container_writer *w)
     w->line++;
 }
 
+void container_end(struct container_writer *w)
+{
+    if (w->own.length)
+        text_printf(w->out, "; unset%s", text_string(&w->own));
+    w->own = (struct text){.arena = w->out->arena};
+    container_end_line(w);
+}
+
 /* What $(NAME) stands for; NULL: nothing that is known here. */
 static const char *value_of(const struct container_writer *w, const char *name, size_t length)
 {
@@ -118,6 +126,7 @@ void container_export(struct container_writer *w, const char *name, size_t lengt
     text_printf(w->out, "export %.*s=", (int)length, name);
     container_literal(w, value);
     text_append(w->out, "; ");
+    text_printf(&w->own, " %.*s", (int)length, name);
 }
 
 void container_export_pool(struct container_writer *w)

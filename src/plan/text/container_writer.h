@@ -25,6 +25,7 @@ struct container_writer {
     const struct container_beside *beside;
     struct err *err;
     struct text files; /* here-documents that follow the commands */
+    struct text own;   /* names that are set for the container at hand, " A B" */
     const struct node *documents[CONTAINER_DOCUMENTS]; /* of the text */
     size_t n_documents;
 };
@@ -56,6 +57,9 @@ void container_export_env(struct container_writer *w);
 
 void container_end_line(struct container_writer *w);
 
+/* The same behind a container's command, whose environment the next one has not. */
+void container_end(struct container_writer *w);
+
 /* What its server does and how many there are, as variables; nothing of one that does all. */
 void container_export_pool(struct container_writer *w);
 
@@ -68,12 +72,25 @@ const char *container_env_text(const struct container_writer *w, const struct no
 /* Appends what a container's volumes have from ConfigMaps of the text to w->files. */
 void container_mount(struct container_writer *w, const struct node *container);
 
+/* ---- containers; see container.c ---- */
+
+/* A container's command, with its image and its environment, as its words stand; nothing where
+ * it says none. */
+void container_write(struct container_writer *w, const struct node *container);
+
+/* Whether a label of nodes says which device they have. */
+bool container_is_device_label(const char *key);
+
 /* ---- engines' own descriptions; see container_engines.c ---- */
 
 /* A document that says settings of vLLM in place of a command: an application of Ray Serve, or
  * one model of it; values of vLLM's Helm chart; KServe's models. Writes `vllm serve` with them;
  * false: it is none of these. */
 bool container_engine(struct container_writer *w, const struct node *root);
+
+/* Values of llm-d's chart, whose roles have containers with commands or leave them to it;
+ * false: it is none. See container_llmd.c. */
+bool container_llmd(struct container_writer *w, const struct node *root);
 
 /* Whether such a document starts on this line without saying that it is Kubernetes'. */
 bool container_engine_line(const char *at, const char *end);

@@ -292,6 +292,30 @@ static void mark_exported(struct shell_reader *reader, const char *name)
     }
 }
 
+/* "unset A B": from here on there are none; under a condition nobody knows. */
+static enum status unset_names(struct shell_reader *reader, const struct shell_words *words)
+{
+    if (!text_equal(words->items[0].text, "unset") ||
+        (words->n > 1 && text_equal(words->items[1].text, "-f")))
+        return STATUS_OK;
+    for (size_t i = 1; i < words->n; i++) {
+        const char *name = words->items[i].text;
+        const struct shell_variable *old =
+            shell_variable(reader->shell, reader->shell->n_variables, name, false);
+        struct shell_variable v = {.name = name, .unset = true};
+        if (!old)
+            continue;
+        if (shell_branch_unknown(reader)) {
+            v = *old;
+            v.trouble = arena_printf(reader->arena,
+                                     "variable '%s' is unset under a condition, on line %u",
+                                     name, words->items[0].mark.line);
+        }
+        TRY(shell_set_variable(reader, v, words->items[0].mark));
+    }
+    return STATUS_OK;
+}
+
 static enum status keep(struct shell_reader *reader, struct shell_open_command *command)
 {
     struct shell *shell = reader->shell;
@@ -313,6 +337,7 @@ static enum status keep(struct shell_reader *reader, struct shell_open_command *
         command->joined, command->negated};
     shell_write_file(reader, command);
     TRY(restore_assignments(reader, command));
+    TRY(unset_names(reader, &command->words));
     return shell_function_shift(reader, &command->words);
 }
 

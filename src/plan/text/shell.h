@@ -1,12 +1,12 @@
 /* Shell scripts read, never run: the commands of a script as words, with the variables that
  * stand in the script itself put in.
  *
- * Read are line continuations, comments, quotes, assignments, export, arrays, ${V:-default},
- * integer $((...)), branches of if and case where the script says what their conditions
- * compare, what Slurm sets by #SBATCH lines, here-documents that a command writes to a
- * file, the text of bash -c "..." (its commands, with the words in front of it as theirs), and
- * #SBATCH lines. What only a shell can know (unset variables, $(...), ${V%x}) makes the word
- * carry the reason instead; whoever needs the word reports it. Nothing is looked up in the
+ * Read are line continuations, comments, quotes, assignments, export, unset, arrays,
+ * ${V:-default}, integer $((...)), branches of if and case where the script says what their
+ * conditions compare, what Slurm sets by #SBATCH lines, here-documents that a command writes to
+ * a file, the text of bash -c "..." (its commands, with the words in front of it as theirs),
+ * and #SBATCH lines. What only a shell can know (unset variables, $(...), ${V%x}) makes the
+ * word carry the reason instead; whoever needs the word reports it. Nothing is looked up in the
  * environment of this process, and no file is opened. Everything lives in the arena. */
 #ifndef MOEPLAN_PLAN_TEXT_SHELL_H
 #define MOEPLAN_PLAN_TEXT_SHELL_H
