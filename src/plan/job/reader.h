@@ -343,6 +343,9 @@ enum status job_layers(struct job *job, uint64_t *layers);
 /* Says that jobs of torchtune are not read, and what to write; STATUS_INPUT. */
 enum status job_refuse_torchtune(struct mark mark, struct err *err);
 
+/* The same of a launch of ROLL, AReaL or SkyRL; STATUS_OK: it is none. */
+enum status job_refuse_trainers(const struct shell_words *words, struct err *err);
+
 /* A tree that no framework here reads, though it has keys of one that does. */
 enum status job_refuse_tree(const struct node *root, struct err *err);
 

@@ -15,6 +15,7 @@ static enum status refuse_known(struct job *job, const struct shell *shell)
                       text_ends(words->items[1].text, ".py");
         if (tune)
             return job_refuse_torchtune(shell->commands[i].mark, job->err);
+        TRY(job_refuse_trainers(words, job->err));
         if (python) {
             err_at(job->err, words->items[1].mark,
                    "no launch of a known framework: what '%s' sets is known when it runs",
