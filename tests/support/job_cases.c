@@ -670,6 +670,12 @@ const struct job_case job_cases[] = {
      0},
     {"sglang/leader-worker.yaml", "",
      "parallel.tp=16 parallel.etp=16 cluster.nodes=2 memory.fraction=0.85", 0},
+    {"torchtitan/train-job.yaml", "cluster=h100",
+     "cluster.nodes=2 cluster.node.devices=8 parallel.tp=2 parallel.zero=3", 0},
+    {"megatron/pytorch-job.yaml", "",
+     "cluster.nodes=4 cluster.node.devices=2 parallel.ep=8 model.layers=4", 0},
+    {"verl/ray-job.yaml", "cluster=h100",
+     "cluster.nodes=2 cluster.node.devices=8 model.layers=48 workload.colocated.tp=4", 0},
     {"torchtitan/kubernetes-job.yaml", "cluster=h100",
      "parallel.tp=2 parallel.ep=8 workload.micro_batch=4 parallel.zero=3 "
      "recompute.kind=selective",

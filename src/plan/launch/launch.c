@@ -294,6 +294,23 @@ static bool says(const struct launch *launch, const char *flag)
     return found;
 }
 
+static bool is_torchrun(const struct shell_word *word)
+{
+    const char *name = text_base_name(word->text);
+    return text_equal(name, "torchrun") || text_equal(name, "torch.distributed.run") ||
+           text_equal(name, "torch.distributed.launch");
+}
+
+/* torchrun takes flags that are not given from variables of their names (torch/distributed/
+ * argparse_util.py). */
+static bool takes(const struct launch *launch, const char *flag)
+{
+    bool torchrun = false;
+    for (size_t i = 0; i < launch->launcher; i++)
+        torchrun = torchrun || is_torchrun(&launch->command->words.items[i]);
+    return torchrun && !says(launch, flag);
+}
+
 /* Variables that frameworks and wrappers take their size from; a script that they are handed
  * to passes them on as the launcher's flags. One that starts its nodes' ranks itself says their
  * number to them; what it does not know there may be known already, from the batch system. */
@@ -307,6 +324,8 @@ static enum status read_environment(struct job *job, const struct launch *launch
         bool needed, known;
     } names[] = {
         {"WORLD_SIZE", COUNT_WORLD, !f->nodes && !size->world && !size->per_node, false},
+        {"PET_NPROC_PER_NODE", COUNT_PER_NODE, takes(launch, "--nproc-per-node"), true},
+        {"PET_NNODES", COUNT_NODES, takes(launch, "--nnodes"), true},
         {f->per_node, COUNT_PER_NODE, f->per_node && !says(launch, "--nproc-per-node"),
          size->per_node > 0},
         {f->nodes, COUNT_NODES, f->nodes && !says(launch, "--nnodes"), size->nodes > 0}};
@@ -331,10 +350,8 @@ static enum status read_environment(struct job *job, const struct launch *launch
 static void complete_launcher(struct job *job, const struct shell_words *words, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const char *name = text_base_name(words->items[i].text);
-        bool torchrun =
-            text_equal(name, "torchrun") || text_equal(name, "torch.distributed.run") ||
-            text_equal(name, "torch.distributed.launch") || text_equal(name, "deepspeed");
+        bool torchrun = is_torchrun(&words->items[i]) ||
+                        text_equal(text_base_name(words->items[i].text), "deepspeed");
         if (torchrun && !job->size.nodes)
             job->size.nodes = 1;
         if (torchrun) /* one task a node starts torchrun, which starts the ranks */

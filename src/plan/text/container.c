@@ -167,7 +167,7 @@ static void write_pod(struct container_writer *w, const struct node *node)
         container_write(w, main);
 }
 
-static void write_containers(struct container_writer *w, const struct node *node)
+void container_pods(struct container_writer *w, const struct node *node)
 {
     const struct container_writer outer = *w;
     enter_pool(w, node);
@@ -181,7 +181,7 @@ static void write_containers(struct container_writer *w, const struct node *node
         write_pod(w, node);
     for (const struct node *child = pod ? NULL : node->first; child; child = child->next)
         if (!leader || !text_equal(child->key, "workerTemplate")) /* the same launch again */
-            write_containers(w, child);
+            container_pods(w, child);
     w->device = outer.device;
     w->slice = outer.slice;
     w->volumes = outer.volumes;
@@ -269,6 +269,16 @@ static void write_task(struct container_writer *w, const struct node *root,
     write_text(w, run);
 }
 
+void container_commands(struct container_writer *w, const struct node *commands)
+{
+    bool block = strchr(commands->text, '\n') != NULL;
+    for (; w->line < commands->mark.line + block; w->line++)
+        text_append(w->out, "\n");
+    for (const char *at = commands->text; *at; at++)
+        w->line += *at == '\n';
+    text_append(w->out, commands->text);
+}
+
 /* A run of dstack: its commands one after the other (runner/internal/executor/executor.go). A
  * device is called by its name, its memory or both: "H100:8", "80GB", {name: H100, count: 8}.
  */
@@ -291,12 +301,7 @@ static void write_run(struct container_writer *w, const struct node *root,
     for (const struct node *c = commands->first; c; c = c->next) {
         if (c->kind != NODE_SCALAR)
             continue;
-        bool block = strchr(c->text, '\n') != NULL;
-        for (; w->line < c->mark.line + block; w->line++)
-            text_append(w->out, "\n");
-        for (const char *at = c->text; *at; at++)
-            w->line += *at == '\n';
-        text_append(w->out, c->text);
+        container_commands(w, c);
         container_end_line(w);
     }
 }
@@ -335,8 +340,8 @@ static void write_document(struct container_writer *w, const struct node *root)
         write_task(w, root, run);
     else if (commands && commands->kind == NODE_SEQUENCE && node_get(root, "type"))
         write_run(w, root, commands);
-    else if (!container_engine(w, root))
-        write_containers(w, root);
+    else if (!container_engine(w, root) && !container_job(w, root))
+        container_pods(w, root);
 }
 
 static bool has_content(const char *start, const char *end)

@@ -1,9 +1,9 @@
 /* Launches in descriptions of containers: Kubernetes manifests (Pod, Deployment, Job, whatever
- * has `containers`; graphs of Dynamo), Compose files (`services`) and tasks of SkyPilot (`run`
- * and `resources`) and runs of dstack (`type`, `commands`), as the commands that they run;
- * applications of Ray Serve, values of vLLM's production stack and of llm-d's charts and
- * services of KServe, which say vLLM's settings, as `vllm serve` with them. ConfigMaps of a
- * manifest are its environments' values and its volumes' files. */
+ * has `containers`; graphs of Dynamo; jobs of Kubeflow and Ray), Compose files (`services`) and
+ * tasks of SkyPilot (`run` and `resources`) and runs of dstack (`type`, `commands`), as the
+ * commands that they run; applications of Ray Serve, values of vLLM's production stack and of
+ * llm-d's charts and services of KServe, which say vLLM's settings, as `vllm serve` with them.
+ * ConfigMaps of a manifest are its environments' values and its volumes' files. */
 #ifndef MOEPLAN_PLAN_TEXT_CONTAINER_H
 #define MOEPLAN_PLAN_TEXT_CONTAINER_H
 

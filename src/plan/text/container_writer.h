@@ -78,6 +78,12 @@ void container_mount(struct container_writer *w, const struct node *container);
  * it says none. */
 void container_write(struct container_writer *w, const struct node *container);
 
+/* The same of all containers of pods below a node, with what stands around them. */
+void container_pods(struct container_writer *w, const struct node *node);
+
+/* A text of commands on the lines that it has: behind its key where it has several. */
+void container_commands(struct container_writer *w, const struct node *commands);
+
 /* Whether a label of nodes says which device they have. */
 bool container_is_device_label(const char *key);
 
@@ -91,6 +97,10 @@ bool container_engine(struct container_writer *w, const struct node *root);
 /* Values of llm-d's chart, whose roles have containers with commands or leave them to it;
  * false: it is none. See container_llmd.c. */
 bool container_llmd(struct container_writer *w, const struct node *root);
+
+/* Jobs of Kubeflow whose pods are ranks of one training, and of Ray; false: it is none. See
+ * container_jobs.c. */
+bool container_job(struct container_writer *w, const struct node *root);
 
 /* Whether such a document starts on this line without saying that it is Kubernetes'. */
 bool container_engine_line(const char *at, const char *end);
