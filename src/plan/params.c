@@ -144,17 +144,19 @@ static void count_layer_embeddings(const struct model *model, struct params *p, 
 
 /* Of n-grams: beside the table a key of every copy and a value, norms of copies and keys, and a
  * convolution of their columns with a norm of its own (the same, Qwen4ExpTextPLELayer); none of
- * it in transformers deepseek_v41/modular_deepseek_v41.py, DeepseekV41Engram. */
+ * it in transformers deepseek_v41/modular_deepseek_v41.py, DeepseekV41Engram. Those of an
+ * embedding have a matrix for every head, and no vectors. */
 static void count_ngrams(const struct model *model, struct params *p, bool *overflow)
 {
     const struct ngram *g = &model->ngram;
     uint64_t n = model->residual_streams, wide = checked_mul(n, model->hidden, overflow);
     if (!g->tables)
         return;
-    uint64_t both = checked_mul3(g->width, n + 1, model->hidden, overflow);
+    uint64_t both = checked_mul(g->width, model_ngram_outputs(model), overflow);
     uint64_t taps = checked_mul(wide, g->conv, overflow);
     p->ngrams.matrices = checked_mul(g->tables, both, overflow);
-    p->ngrams.norms = checked_mul3(g->tables, g->conv ? 3 : 2, wide, overflow);
+    p->ngrams.norms =
+        g->embedded ? 0 : checked_mul3(g->tables, g->conv ? 3 : 2, wide, overflow);
     p->ngrams.biases = checked_mul(g->tables, taps, overflow);
     p->ngram_table = checked_mul(checked_mul(g->tables, g->rows, overflow),
                                  g->heads ? g->width / g->heads : 0, overflow);

@@ -99,7 +99,8 @@ struct layer_embedding {
 };
 
 /* Embeddings of hashed n-grams that a layer adds to every copy of the residual, gated and
- * behind a convolution over earlier tokens (Qwen3.8-Flash-Next: PLE). */
+ * behind a convolution over earlier tokens (Qwen3.8-Flash-Next: PLE), or that are part of the
+ * embedding itself (LongCat-Flash-Lite). */
 struct ngram {
     uint64_t tables;        /* layers that have one, on the first stage; 0: none */
     uint64_t rows;          /* of a table, of all heads */
@@ -108,6 +109,8 @@ struct ngram {
     uint64_t conv, gap;     /* taps of the convolution, and tokens from one to the next */
     enum dtype format;      /* of tables; none: 8 bits where the weights have them, else 16 */
     enum dtype projections; /* of what projects their rows; none: 16 bits */
+    bool embedded; /* every head's row is projected alone, the embedding is the mean of the
+                    * token's row and these: no gates, no norms (LongCat-Flash-Lite) */
 };
 
 struct router {

@@ -39,8 +39,10 @@ bool plan_runs_draft(const struct plan *plan)
 uint64_t plan_modules(const struct plan *plan)
 {
     const struct model *m = &plan->model;
-    bool first = m->mtp_first && plan->stack.kind == STACK_VLLM;
-    return !m->mtp_enabled ? 0 : first ? lesser(m->mtp_layers, 1) : m->mtp_layers;
+    bool vllm = plan->stack.kind == STACK_VLLM, first = m->mtp_first && vllm;
+    return !m->mtp_enabled || (vllm && m->ngram.embedded) ? 0
+           : first                                        ? lesser(m->mtp_layers, 1)
+                                                          : m->mtp_layers;
 }
 
 double plan_accepted(const struct plan *plan)

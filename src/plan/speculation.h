@@ -28,7 +28,8 @@ bool plan_drafts_itself(const struct plan *plan);
 /* The model's prediction modules that the plan's software holds, of a run with them: of classes
  * that have the first alone one, whatever the checkpoint has. In vLLM 0.11, 0.19 and 0.33 the
  * others hold all of them, whatever drafts (models/deepseek_mtp.py, glm4_moe_mtp.py,
- * step3p5_mtp.py: num_mtp_layers; mimo_v2_mtp.py, longcat_flash_mtp.py: the first). */
+ * step3p5_mtp.py: num_mtp_layers; mimo_v2_mtp.py, longcat_flash_mtp.py: the first; none:
+ * longcat_flash_ngram.py, hf_to_vllm_mapper). */
 uint64_t plan_modules(const struct plan *plan);
 
 /* Tokens of a sequence that a step yields, in the mean; all that the step has where nothing is

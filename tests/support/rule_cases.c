@@ -20,6 +20,9 @@
     "model.encoder.layers=2 model.encoder.hidden=8 model.encoder.heads=2 "                     \
     "model.encoder.intermediate=16"
 #define NGRAMS "model.ngram.tables=1 stack=generic workload.mode=decode "
+#define EMBEDDED                                                                               \
+    NGRAMS "model.ngram.embedded=true model.ngram.heads=4 model.ngram.width=8 "                \
+           "model.ngram.rows=9 "
 #define SHARED_KV                                                                              \
     "model.attention.kind=shared_kv model.attention.kv_heads=0 model.attention.head_dim=8 "    \
     "model.attention.q_lora_rank=8 model.attention.o_groups=4 model.attention.o_lora_rank=8 "  \
@@ -111,6 +114,9 @@ static const struct rule_case cases[] = {
      NGRAMS "model.ngram.rows=9 model.ngram.heads=4 model.ngram.width=9",
      NGRAMS "model.ngram.rows=9 model.ngram.heads=4 model.ngram.width=8",
      "ngram width 9 is not divisible by heads 4", "every head reads a row of its part"},
+    {"ngram-embedded-alone", EMBEDDED "model.ngram.conv=2", EMBEDDED,
+     "n-grams as part of the embedding with a convolution: not modelled",
+     "set model.ngram.conv to 0"},
     {"residual-block-alone", "model.residual_block=2 model.residual_streams=2",
      "model.residual_block=2", "residual_block with residual_streams is not modelled",
      "leave residual_block out"},

@@ -139,8 +139,8 @@ static void follow_tables(struct loader *loader)
     struct plan *plan = loader->plan;
     bool by_cuda = plan_generation(plan) != GENERATION_GFX942;
     if (plan->stack.kind != STACK_SGLANG || plan->workload.mode == MODE_TRAIN ||
-        !plan->model.ngram.tables || !by_cuda || plan->precision.activations != DTYPE_BF16 ||
-        is_given(loader, key))
+        !plan->model.ngram.tables || plan->model.ngram.embedded || !by_cuda ||
+        plan->precision.activations != DTYPE_BF16 || is_given(loader, key))
         return;
     plan->memory.ngram_host = true;
     apply_origin_set(loader, key, apply_origin(loader, "stack"));

@@ -378,6 +378,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.ngram.width", ABOVE("model.ngram.tables", 0)),
     WHEN("model.ngram.conv", ABOVE("model.ngram.tables", 0)),
     WHEN("model.ngram.gap", ABOVE("model.ngram.tables", 0), ABOVE("model.ngram.conv", 1)),
+    WHEN("model.ngram.embedded", ABOVE("model.ngram.tables", 0)),
     WHEN("model.ngram.format", ABOVE("model.ngram.tables", 0)),
     WHEN("model.ngram.projections", ABOVE("model.ngram.tables", 0)),
     WHEN("model.mlp_bias", HAS_DENSE),

@@ -62,6 +62,9 @@ static bool draft_broken(const struct plan *plan, char *text, char *hint)
     if (mtp && !plan->model.mtp_layers) {
         rule_say(text, "the model has no prediction module to draft with");
         rule_say(hint, "name a draft in workload.speculation.model");
+    } else if (mtp && plan->model.mtp_enabled && !plan_modules(plan)) {
+        rule_say(text, "the software leaves this model's prediction module out");
+        rule_say(hint, "name a draft in workload.speculation.model");
     } else if (mtp && !plan->model.mtp_enabled) {
         rule_say(text, "the model's prediction module drafts and is not enabled");
         rule_say(hint, "leave model.mtp_enabled out");

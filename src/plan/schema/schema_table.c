@@ -289,6 +289,9 @@ const struct field schema_table[] = {
            "format of the tables; none: fp8 where precision.weights is in 8 bits, else bf16"),
     FORMAT("model.ngram.projections", model.ngram.projections, words_format_or_none, "none",
            "format of what projects their rows to keys and a value; none: bf16"),
+    BOOL("model.ngram.embedded", model.ngram.embedded, "false",
+         "the embedding is the mean of a token's row and of what projects each of these rows, "
+         "without gates (LongCat-Flash-Lite); tables: 1"),
 
     /* ---- model.encoder: images before the language model ---- */
 
