@@ -113,6 +113,15 @@ struct ngram {
                     * token's row and these: no gates, no norms (LongCat-Flash-Lite) */
 };
 
+/* A model's own layers that draft a block of tokens in one pass, from hidden rows of several
+ * layers: window layers with fewer experts than the model's (DeepSeek-V4.1: DSpark). */
+struct dspark {
+    uint64_t layers;         /* 0: none */
+    uint64_t experts, top_k; /* of each; 0: as many as the model's layers have */
+    uint64_t inputs;         /* hidden rows that one projection makes a row of */
+    uint64_t rank; /* of the two tables that say what a drafted token follows; 0: none */
+};
+
 struct router {
     enum router_score score;
     enum router_order order;
@@ -187,6 +196,7 @@ struct model {
     struct encoder encoder;
     struct layer_embedding layer_embedding;
     struct ngram ngram;
+    struct dspark dspark;
     struct model_moe moe;
 };
 
@@ -291,8 +301,9 @@ struct packing {
         square; /* mean of their lengths, and of the squares; square 0: all alike */
 };
 
-/* What proposes tokens: their text, the model's own prediction module, a smaller model. */
-enum draft_method { DRAFT_NGRAM, DRAFT_MTP, DRAFT_MODEL };
+/* What proposes tokens: their text, the model's own prediction module, a smaller model, the
+ * model's own layers for a block of tokens. */
+enum draft_method { DRAFT_NGRAM, DRAFT_MTP, DRAFT_MODEL, DRAFT_DSPARK };
 
 /* Tokens that a draft proposes for every sequence and step (plan/speculation.h). */
 struct speculation {

@@ -440,6 +440,13 @@ static const struct rule_case cases[] = {
      "name a draft in workload.speculation.model"},
     {"draft-beside-model",
      "workload.mode=decode stack.kind=vllm workload.speculation.tokens=2 "
+     "workload.speculation.method=dspark workload.tokens_per_sequence=3",
+     "workload.mode=decode stack.kind=vllm workload.speculation.tokens=2 "
+     "workload.tokens_per_sequence=3",
+     "the model has no layers that draft blocks of tokens",
+     "name a draft in workload.speculation.model"},
+    {"draft-beside-model",
+     "workload.mode=decode stack.kind=vllm workload.speculation.tokens=2 "
      "workload.tokens_per_sequence=2",
      "workload.mode=decode stack.kind=vllm workload.tokens_per_sequence=2",
      "tokens_per_sequence 2 is less than the 2 proposed and one more",

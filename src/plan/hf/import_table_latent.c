@@ -71,6 +71,13 @@ static const struct import_field deepseek_v41[] = {
     BOOL(moe.router.normalize, "norm_topk_prob", "true"),
     BOOL(moe.router.bias, NULL, "true"),
     NUMBER(moe.router.scale, "routed_scaling_factor", "1.5"),
+    COUNT(dspark.layers, "num_nextn_predict_layers", "0"),
+    COUNT(dspark.experts, "dspark_n_routed_experts", "0"),
+    COUNT(dspark.top_k, "dspark_num_experts_per_tok", "0"),
+    COUNT(dspark.rank, "dspark_markov_rank", "0"),
+    KNOWN("dspark_target_layer_ids"), /* import_finish_deepseek_v41 */
+    KNOWN("dspark_block_size"),
+    KNOWN("dspark_noise_token_id"),
     KNOWN("num_key_value_heads"), /* one */
     KNOWN("topk_method"),
 };

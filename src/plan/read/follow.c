@@ -93,6 +93,8 @@ static void follow_method(struct loader *loader, struct mark mark)
         s->method = DRAFT_MODEL;
     else if (plan->model.mtp_layers)
         s->method = DRAFT_MTP;
+    else if (plan->model.dspark.layers)
+        s->method = DRAFT_DSPARK;
     apply_origin_set(loader, "workload.speculation.method", mark);
 }
 

@@ -293,6 +293,21 @@ const struct field schema_table[] = {
          "the embedding is the mean of a token's row and of what projects each of these rows, "
          "without gates (LongCat-Flash-Lite); tables: 1"),
 
+    /* ---- model.dspark: layers that draft a block of tokens ---- */
+
+    COUNT(
+        "model.dspark.layers", model.dspark.layers, 0, 1000, "0",
+        "window layers of the checkpoint that draft a block of tokens in one pass, held where "
+        "workload.speculation.method is dspark (DeepSeek-V4.1: 3); 0: none"),
+    COUNT("model.dspark.experts", model.dspark.experts, 0, 1e6, "0",
+          "routed experts of each; 0: as many as the model's layers have"),
+    COUNT("model.dspark.top_k", model.dspark.top_k, 0, 1e6, "0",
+          "experts that a token of theirs chooses; 0: as many as the model's"),
+    COUNT("model.dspark.inputs", model.dspark.inputs, 0, 1000, "0",
+          "layers of the model whose hidden rows one projection makes a row of"),
+    COUNT("model.dspark.rank", model.dspark.rank, 0, 1e6, "0",
+          "rank of their Markov head: of two tables of the vocabulary; 0: none"),
+
     /* ---- model.encoder: images before the language model ---- */
 
     COUNT("model.encoder.layers", model.encoder.layers, 0, 10000, "0",
@@ -633,7 +648,8 @@ const struct field schema_table[] = {
          "chance of a proposed token to be accepted when those before it were; 0.85 to 0.9 in "
          "DeepSeek-V3's report, of its first"),
     WORD("workload.speculation.method", workload.speculation.method, words_draft, "ngram",
-         "what proposes; follows from a named model, else from the model's mtp_layers"),
+         "what proposes; follows from a named model, else from the model's mtp_layers and "
+         "dspark"),
     TEXT("workload.speculation.model", workload.speculation.model, "",
          "the draft: a dense model's name or file, which gives the sizes below where layers "
          "does not"),
