@@ -253,21 +253,27 @@ static struct params_part count_model(const struct model *model, const struct pa
     return sum;
 }
 
-/* All layers of the encoder: q, k, v and output [h, h], a network of two or three matrices, two
- * norms; attention's biases are those of q, k, v and of the output. */
+uint64_t params_encoder_attention(const struct encoder *encoder)
+{
+    return encoder->attention ? encoder->attention : encoder->hidden;
+}
+
+/* All layers of the encoder: q, k, v [h, a] and output [a, h], a network of two or three
+ * matrices, two norms; attention's biases are those of q, k, v and of the output. */
 static struct params_part count_encoder(const struct model *model, bool *overflow)
 {
     const struct encoder *e = &model->encoder;
     uint64_t wide = e->glu ? 2 : 1, norms = checked_mul(2, e->hidden, overflow);
+    uint64_t heads = params_encoder_attention(e);
     struct params_part layer = {
         .matrices =
-            checked_add(checked_mul3(4, e->hidden, e->hidden, overflow),
+            checked_add(checked_mul3(4, e->hidden, heads, overflow),
                         checked_mul3(wide + 1, e->hidden, e->intermediate, overflow), overflow),
         .norms = norms,
         .biases = e->norm_bias ? norms : 0,
     };
-    uint64_t biases = checked_add(checked_mul(5, e->hidden, overflow),
-                                  checked_mul(wide, e->intermediate, overflow), overflow);
+    uint64_t own = checked_add(checked_mul(3, heads, overflow), norms, overflow);
+    uint64_t biases = checked_add(own, checked_mul(wide, e->intermediate, overflow), overflow);
     if (e->bias)
         layer.biases = checked_add(layer.biases, biases, overflow);
     struct params_part sum = {0};

@@ -75,6 +75,7 @@ struct indexer {
 struct encoder {
     uint64_t layers; /* 0: none */
     uint64_t hidden, heads, intermediate;
+    uint64_t attention;        /* values of all heads; 0: as many as hidden */
     bool glu, bias, norm_bias; /* of its layers */
     uint64_t inputs;           /* values of a patch: channels x frames x side x side */
     uint64_t merge;            /* patches that become one token */

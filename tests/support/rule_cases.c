@@ -231,7 +231,7 @@ static const struct rule_case cases[] = {
     {"encoder-heads", ENCODER " model.encoder.heads=0", ENCODER,
      "encoder heads is 0, it must be larger", "the model has an encoder"},
     {"encoder-heads-divide-hidden", ENCODER " model.encoder.heads=3", ENCODER,
-     "encoder hidden 8 is not divisible by encoder heads 3", "divisors of 8 near it: 2, 4"},
+     "encoder attention 8 is not divisible by encoder heads 3", "divisors of 8 near it: 2, 4"},
     {"encoder-width", ENCODER " model.encoder.intermediate=0", ENCODER,
      "encoder intermediate is 0, it must be larger", "the model has an encoder"},
     {"reuse-needs-indexer", "model.layer_types=[reuse,full]",

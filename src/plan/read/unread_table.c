@@ -390,6 +390,7 @@ const struct unread_row unread_rows[] = {
     WHEN("model.mlp_bias", HAS_DENSE),
     WHEN("model.mlp_bias", ABOVE("model.mtp_layers", 0)),
     WHEN("model.encoder.hidden", ENCODES),
+    WHEN("model.encoder.attention", ENCODES),
     WHEN("model.encoder.heads", ENCODES, SEES),
     WHEN("model.encoder.intermediate", ENCODES),
     WHEN("model.encoder.glu", ENCODES),
