@@ -47,9 +47,8 @@ uint64_t plan_modules(const struct plan *plan)
 {
     const struct model *m = &plan->model;
     bool vllm = plan->stack.kind == STACK_VLLM, first = m->mtp_first && vllm;
-    return !m->mtp_enabled || (vllm && m->ngram.embedded) ? 0
-           : first                                        ? lesser(m->mtp_layers, 1)
-                                                          : m->mtp_layers;
+    bool none = vllm && m->ngram.tables && m->ngram.embedded;
+    return !m->mtp_enabled || none ? 0 : first ? lesser(m->mtp_layers, 1) : m->mtp_layers;
 }
 
 double plan_accepted(const struct plan *plan)

@@ -150,32 +150,34 @@ void serve_embedded(const struct plan *plan, struct work *work, struct size toke
 
 /* Tokens before those of a step that n-grams are made of: vLLM keeps the last ones of a
  * sequence and the embedded rows of a step (the same, LongcatNgramModelState), SGLang all of
- * every sequence, made behind the pool (model_executor/model_runner.py,
- * maybe_init_ngram_embedding: token_table). */
+ * every sequence, here of the longest that is planned, made behind the pool
+ * (model_executor/model_runner.py, maybe_init_ngram_embedding: token_table). */
 static void embedded_state(const struct plan *plan, struct work *work)
 {
     struct sizes *s = &work->sizes;
     const struct ngram *g = &plan->model.ngram;
-    bool vllm = plan->stack.kind == STACK_VLLM, overflow = false;
+    bool vllm = plan->stack.kind == STACK_VLLM, decodes = plan->workload.mode == MODE_DECODE;
     if (!g->tables || !g->embedded || plan->stack.kind == STACK_GENERIC)
         return;
-    struct size first = size_slot(s, SLOT_STAGE_EMBEDDING);
-    uint64_t table = checked_mul(engine_sequences(plan), engine_longest(plan), &overflow);
-    work_buffer(work, (struct buffer){
-                          .name = vllm ? "embedded_rows" : "ngram_tokens",
+    struct size tokens = size_slot(s, decodes ? SLOT_CONTEXT : SLOT_SEQUENCE_FULL);
+    struct buffer kept = {.name = "ngram_tokens",
                           .category = CATEGORY_WORKSPACE,
                           .segment = SEGMENT_STEP,
-                          .dtype = vllm ? plan->precision.activations : DTYPE_I32,
+                          .dtype = DTYPE_I32,
                           .n_dims = 2,
-                          .dims = {vllm ? size_slot(s, SLOT_STEP_TOKENS) : size_const(s, table),
-                                   vllm ? size_slot(s, SLOT_HIDDEN) : size_const(s, 1)},
-                          .count = first,
+                          .dims = {size_slot(s, SLOT_MAX_SEQS), tokens},
+                          .count = size_slot(s, SLOT_STAGE_EMBEDDING),
                           .life = LIFE_PERSISTENT,
-                          .state = vllm,
-                          .source = vllm ? "vLLM models/longcat_flash_ngram.py: "
-                                           "_inputs_embeds_buf"
-                                         : "SGLang model_executor/model_runner.py: "
-                                           "token_table"});
+                          .source = "SGLang model_executor/model_runner.py: token_table"};
+    if (vllm) {
+        kept.name = "embedded_rows";
+        kept.dtype = plan->precision.activations;
+        kept.dims[0] = size_slot(s, SLOT_STEP_TOKENS);
+        kept.dims[1] = size_slot(s, SLOT_HIDDEN);
+        kept.state = true;
+        kept.source = "vLLM models/longcat_flash_ngram.py: _inputs_embeds_buf";
+    }
+    work_buffer(work, kept);
 }
 
 /* ---- choices ---- */
