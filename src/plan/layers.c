@@ -440,6 +440,13 @@ bool plan_embeds_layers(const struct plan *plan)
     return plan->model.layer_embedding.width > 0;
 }
 
+uint64_t model_ngram_outputs(const struct model *model)
+{
+    bool overflow = false;
+    uint64_t keys = model->ngram.embedded ? 0 : model->residual_streams;
+    return checked_mul(keys + 1, model->hidden, &overflow);
+}
+
 enum dtype plan_ngram_format(const struct plan *plan)
 {
     enum dtype weights = plan->precision.weights, said = plan->model.ngram.format;

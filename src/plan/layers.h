@@ -183,7 +183,9 @@ bool plan_borrows(const struct plan *plan);
 /* Whether the layers have embeddings of their own; or that, or the former. */
 bool plan_embeds_layers(const struct plan *plan);
 bool plan_borrows_or_embeds(const struct plan *plan);
-/* The format of tables of n-grams. */
+/* Columns of what projects rows of n-grams. */
+uint64_t model_ngram_outputs(const struct model *model);
+/* The format of tables of n-grams, and of what projects their rows. */
 enum dtype plan_ngram_format(const struct plan *plan);
 enum dtype plan_ngram_projections(const struct plan *plan);
 /* Width of the dense network of layers with this mixer. */

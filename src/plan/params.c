@@ -144,17 +144,19 @@ static void count_layer_embeddings(const struct model *model, struct params *p, 
 
 /* Of n-grams: beside the table a key of every copy and a value, norms of copies and keys, and a
  * convolution of their columns with a norm of its own (the same, Qwen4ExpTextPLELayer); none of
- * it in transformers deepseek_v41/modular_deepseek_v41.py, DeepseekV41Engram. */
+ * it in transformers deepseek_v41/modular_deepseek_v41.py, DeepseekV41Engram. Those of an
+ * embedding have a matrix for every head, and no vectors. */
 static void count_ngrams(const struct model *model, struct params *p, bool *overflow)
 {
     const struct ngram *g = &model->ngram;
     uint64_t n = model->residual_streams, wide = checked_mul(n, model->hidden, overflow);
     if (!g->tables)
         return;
-    uint64_t both = checked_mul3(g->width, n + 1, model->hidden, overflow);
+    uint64_t both = checked_mul(g->width, model_ngram_outputs(model), overflow);
     uint64_t taps = checked_mul(wide, g->conv, overflow);
     p->ngrams.matrices = checked_mul(g->tables, both, overflow);
-    p->ngrams.norms = checked_mul3(g->tables, g->conv ? 3 : 2, wide, overflow);
+    p->ngrams.norms =
+        g->embedded ? 0 : checked_mul3(g->tables, g->conv ? 3 : 2, wide, overflow);
     p->ngrams.biases = checked_mul(g->tables, taps, overflow);
     p->ngram_table = checked_mul(checked_mul(g->tables, g->rows, overflow),
                                  g->heads ? g->width / g->heads : 0, overflow);
@@ -251,21 +253,27 @@ static struct params_part count_model(const struct model *model, const struct pa
     return sum;
 }
 
-/* All layers of the encoder: q, k, v and output [h, h], a network of two or three matrices, two
- * norms; attention's biases are those of q, k, v and of the output. */
+uint64_t params_encoder_attention(const struct encoder *encoder)
+{
+    return encoder->attention ? encoder->attention : encoder->hidden;
+}
+
+/* All layers of the encoder: q, k, v [h, a] and output [a, h], a network of two or three
+ * matrices, two norms; attention's biases are those of q, k, v and of the output. */
 static struct params_part count_encoder(const struct model *model, bool *overflow)
 {
     const struct encoder *e = &model->encoder;
     uint64_t wide = e->glu ? 2 : 1, norms = checked_mul(2, e->hidden, overflow);
+    uint64_t heads = params_encoder_attention(e);
     struct params_part layer = {
         .matrices =
-            checked_add(checked_mul3(4, e->hidden, e->hidden, overflow),
+            checked_add(checked_mul3(4, e->hidden, heads, overflow),
                         checked_mul3(wide + 1, e->hidden, e->intermediate, overflow), overflow),
         .norms = norms,
         .biases = e->norm_bias ? norms : 0,
     };
-    uint64_t biases = checked_add(checked_mul(5, e->hidden, overflow),
-                                  checked_mul(wide, e->intermediate, overflow), overflow);
+    uint64_t own = checked_add(checked_mul(3, heads, overflow), norms, overflow);
+    uint64_t biases = checked_add(own, checked_mul(wide, e->intermediate, overflow), overflow);
     if (e->bias)
         layer.biases = checked_add(layer.biases, biases, overflow);
     struct params_part sum = {0};

@@ -81,6 +81,9 @@ void params_count(const struct model *model, struct params *params);
 /* Layers, what is before them and the projector. Saturates. */
 uint64_t params_encoder(const struct params *params);
 
+/* Values of all heads of an encoder. */
+uint64_t params_encoder_attention(const struct encoder *encoder);
+
 /* Hyper-connections of a layer: one before its mixer, one before its network. Those that a
  * prediction module has not, which is counted among the layers of its kind: mtp_plain. */
 uint64_t params_stream_sites(enum layer_kind kind);

@@ -75,6 +75,7 @@ struct indexer {
 struct encoder {
     uint64_t layers; /* 0: none */
     uint64_t hidden, heads, intermediate;
+    uint64_t attention;        /* values of all heads; 0: as many as hidden */
     bool glu, bias, norm_bias; /* of its layers */
     uint64_t inputs;           /* values of a patch: channels x frames x side x side */
     uint64_t merge;            /* patches that become one token */
@@ -99,7 +100,8 @@ struct layer_embedding {
 };
 
 /* Embeddings of hashed n-grams that a layer adds to every copy of the residual, gated and
- * behind a convolution over earlier tokens (Qwen3.8-Flash-Next: PLE). */
+ * behind a convolution over earlier tokens (Qwen3.8-Flash-Next: PLE), or that are part of the
+ * embedding itself (LongCat-Flash-Lite). */
 struct ngram {
     uint64_t tables;        /* layers that have one, on the first stage; 0: none */
     uint64_t rows;          /* of a table, of all heads */
@@ -108,6 +110,17 @@ struct ngram {
     uint64_t conv, gap;     /* taps of the convolution, and tokens from one to the next */
     enum dtype format;      /* of tables; none: 8 bits where the weights have them, else 16 */
     enum dtype projections; /* of what projects their rows; none: 16 bits */
+    bool embedded; /* every head's row is projected alone, the embedding is the mean of the
+                    * token's row and these: no gates, no norms (LongCat-Flash-Lite) */
+};
+
+/* A model's own layers that draft a block of tokens in one pass, from hidden rows of several
+ * layers: window layers with fewer experts than the model's (DeepSeek-V4.1: DSpark). */
+struct dspark {
+    uint64_t layers;         /* 0: none */
+    uint64_t experts, top_k; /* of each; 0: as many as the model's layers have */
+    uint64_t inputs;         /* hidden rows that one projection makes a row of */
+    uint64_t rank; /* of the two tables that say what a drafted token follows; 0: none */
 };
 
 struct router {
@@ -184,6 +197,7 @@ struct model {
     struct encoder encoder;
     struct layer_embedding layer_embedding;
     struct ngram ngram;
+    struct dspark dspark;
     struct model_moe moe;
 };
 
@@ -288,8 +302,9 @@ struct packing {
         square; /* mean of their lengths, and of the squares; square 0: all alike */
 };
 
-/* What proposes tokens: their text, the model's own prediction module, a smaller model. */
-enum draft_method { DRAFT_NGRAM, DRAFT_MTP, DRAFT_MODEL };
+/* What proposes tokens: their text, the model's own prediction module, a smaller model, the
+ * model's own layers for a block of tokens. */
+enum draft_method { DRAFT_NGRAM, DRAFT_MTP, DRAFT_MODEL, DRAFT_DSPARK };
 
 /* Tokens that a draft proposes for every sequence and step (plan/speculation.h). */
 struct speculation {

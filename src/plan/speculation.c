@@ -15,10 +15,17 @@ bool plan_speculates(const struct plan *plan)
            plan->workload.speculation.tokens > 0;
 }
 
+bool plan_drafts_blocks(const struct plan *plan)
+{
+    return plan_speculates(plan) && plan->workload.speculation.method == DRAFT_DSPARK &&
+           plan->model.dspark.layers > 0;
+}
+
 bool plan_holds_draft(const struct plan *plan)
 {
     const struct speculation *s = &plan->workload.speculation;
-    return plan_speculates(plan) && s->method == DRAFT_MODEL && s->size.layers > 0;
+    bool model = plan_speculates(plan) && s->method == DRAFT_MODEL && s->size.layers > 0;
+    return model || plan_drafts_blocks(plan);
 }
 
 bool plan_drafts_itself(const struct plan *plan)
@@ -39,8 +46,9 @@ bool plan_runs_draft(const struct plan *plan)
 uint64_t plan_modules(const struct plan *plan)
 {
     const struct model *m = &plan->model;
-    bool first = m->mtp_first && plan->stack.kind == STACK_VLLM;
-    return !m->mtp_enabled ? 0 : first ? lesser(m->mtp_layers, 1) : m->mtp_layers;
+    bool vllm = plan->stack.kind == STACK_VLLM, first = m->mtp_first && vllm;
+    bool none = vllm && m->ngram.tables && m->ngram.embedded;
+    return !m->mtp_enabled || none ? 0 : first ? lesser(m->mtp_layers, 1) : m->mtp_layers;
 }
 
 double plan_accepted(const struct plan *plan)
@@ -85,6 +93,30 @@ static void take_module(struct model *model)
         model->residual_streams = 1;
     model->mtp_layers = 0;
     model->mtp_enabled = false;
+}
+
+/* Window layers with experts, as the model's but for what model.dspark says (vLLM
+ * models/deepseek_v41/nvidia/dspark.py: DeepseekV4DecoderLayer behind the model's last). */
+static void take_block(struct plan *draft)
+{
+    struct model *model = &draft->model;
+    const struct dspark own = model->dspark;
+    model->layers = own.layers;
+    model->dense_layers = 0;
+    model->moe_every = 1;
+    model->layer_types = (struct enum_list){1, {LAYER_WINDOW}};
+    model->mtp_layers = 0;
+    model->mtp_enabled = false;
+    model->indexer = (struct indexer){0};
+    model->encoder = (struct encoder){0};
+    model->ngram = (struct ngram){0};
+    model->dspark = (struct dspark){0};
+    model->rotary = false; /* by the model's tables, which all layers share */
+    model->moe.hash_layers = 0;
+    model->moe.experts = own.experts ? own.experts : model->moe.experts;
+    model->moe.top_k = own.top_k ? own.top_k : model->moe.top_k;
+    draft->moe.redundant_experts = 0;
+    draft->memory.ngram_host = false;
 }
 
 static void take_model(const struct plan *plan, struct plan *draft)
@@ -132,6 +164,8 @@ void plan_draft(const struct plan *plan, uint64_t tokens, struct plan *draft)
         draft->parallel.dcp = 1; /* model_executor/pool_configurator.py: drafts' are whole */
     if (plan->workload.speculation.method == DRAFT_MODEL)
         take_model(plan, draft);
+    else if (plan->workload.speculation.method == DRAFT_DSPARK)
+        take_block(draft);
     else
         take_module(&draft->model);
 }

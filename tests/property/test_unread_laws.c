@@ -359,6 +359,10 @@ static void draft(struct plan *plan)
                                                                .head_dim = 8,
                                                                .intermediate = 128,
                                                                .vocab = 1024}};
+    if (plan->model.attention.kind == ATTENTION_SHARED_KV) { /* layers of its own */
+        other.workload.speculation.method = DRAFT_DSPARK;
+        other.model.dspark = (struct dspark){.layers = 2, .inputs = 3, .rank = 16};
+    }
     if (!rule_check(&other, text, hint))
         *plan = other;
 }

@@ -792,6 +792,10 @@ const struct job_case job_cases[] = {
      "workload.speculation.tokens=1 workload.tokens_per_sequence=2 model.max_position=262144 "
      "workload.context_length=200000",
      1},
+    {"vllm/dspark.sh", "cluster=h200",
+     "parallel.tp=8 memory.ngram_host=true workload.speculation.tokens=5 "
+     "workload.speculation.method=dspark workload.tokens_per_sequence=6",
+     0},
     {"vllm/mounted-folder.sh", "cluster=h200",
      "stack.version=\"0.20.0\" parallel.tp=8 memory.fraction=0.95 "
      "workload.context_length=65536 model.moe.experts=160",
@@ -1115,6 +1119,10 @@ const struct job_case job_cases[] = {
     {"sglang/deepseek-v4.sh", "cluster=h200", "precision.kv_cache=fp8 parallel.tp=8", 0},
     {"sglang/modules.sh", "cluster=h200",
      "model.mtp_layers=2 workload.speculation.tokens=2 workload.speculation.method=mtp", 0},
+    {"sglang/dspark.sh", "cluster=h200",
+     "workload.speculation.tokens=5 workload.speculation.method=dspark "
+     "workload.tokens_per_sequence=6",
+     0},
     {"sglang/one-module.sh", "cluster=h200", "model.mtp_layers=1 workload.speculation.tokens=3",
      0},
     {"sglang/polls.sh", "cluster=h100",

@@ -20,6 +20,9 @@
     "model.encoder.layers=2 model.encoder.hidden=8 model.encoder.heads=2 "                     \
     "model.encoder.intermediate=16"
 #define NGRAMS "model.ngram.tables=1 stack=generic workload.mode=decode "
+#define EMBEDDED                                                                               \
+    NGRAMS "model.ngram.embedded=true model.ngram.heads=4 model.ngram.width=8 "                \
+           "model.ngram.rows=9 "
 #define SHARED_KV                                                                              \
     "model.attention.kind=shared_kv model.attention.kv_heads=0 model.attention.head_dim=8 "    \
     "model.attention.q_lora_rank=8 model.attention.o_groups=4 model.attention.o_lora_rank=8 "  \
@@ -111,6 +114,9 @@ static const struct rule_case cases[] = {
      NGRAMS "model.ngram.rows=9 model.ngram.heads=4 model.ngram.width=9",
      NGRAMS "model.ngram.rows=9 model.ngram.heads=4 model.ngram.width=8",
      "ngram width 9 is not divisible by heads 4", "every head reads a row of its part"},
+    {"ngram-embedded-alone", EMBEDDED "model.ngram.conv=2", EMBEDDED,
+     "n-grams as part of the embedding with a convolution: not modelled",
+     "set model.ngram.conv to 0"},
     {"residual-block-alone", "model.residual_block=2 model.residual_streams=2",
      "model.residual_block=2", "residual_block with residual_streams is not modelled",
      "leave residual_block out"},
@@ -225,7 +231,7 @@ static const struct rule_case cases[] = {
     {"encoder-heads", ENCODER " model.encoder.heads=0", ENCODER,
      "encoder heads is 0, it must be larger", "the model has an encoder"},
     {"encoder-heads-divide-hidden", ENCODER " model.encoder.heads=3", ENCODER,
-     "encoder hidden 8 is not divisible by encoder heads 3", "divisors of 8 near it: 2, 4"},
+     "encoder attention 8 is not divisible by encoder heads 3", "divisors of 8 near it: 2, 4"},
     {"encoder-width", ENCODER " model.encoder.intermediate=0", ENCODER,
      "encoder intermediate is 0, it must be larger", "the model has an encoder"},
     {"reuse-needs-indexer", "model.layer_types=[reuse,full]",
@@ -431,6 +437,13 @@ static const struct rule_case cases[] = {
      "workload.mode=decode stack.kind=vllm workload.speculation.tokens=2 model.mtp_layers=1 "
      "workload.speculation.method=mtp model.mtp_enabled=true workload.tokens_per_sequence=3",
      "the model has no prediction module to draft with",
+     "name a draft in workload.speculation.model"},
+    {"draft-beside-model",
+     "workload.mode=decode stack.kind=vllm workload.speculation.tokens=2 "
+     "workload.speculation.method=dspark workload.tokens_per_sequence=3",
+     "workload.mode=decode stack.kind=vllm workload.speculation.tokens=2 "
+     "workload.tokens_per_sequence=3",
+     "the model has no layers that draft blocks of tokens",
      "name a draft in workload.speculation.model"},
     {"draft-beside-model",
      "workload.mode=decode stack.kind=vllm workload.speculation.tokens=2 "

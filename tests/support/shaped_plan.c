@@ -391,7 +391,10 @@ static void gate_copies(struct rng *rng, struct plan *plan)
         gated.model.residual_rank = 3;
     }
     if (adds)
-        gated.model.ngram = (struct ngram){tables, 101, 4, 8, 3, 2, DTYPE_NONE, DTYPE_NONE};
+        gated.model.ngram =
+            (struct ngram){tables, 101, 4, 8, 3, 2, DTYPE_NONE, DTYPE_NONE, false};
+    if (adds && !gates && rng_below(rng, 2))
+        gated.model.ngram = (struct ngram){1, 101, 4, 8, 0, 0, DTYPE_NONE, DTYPE_NONE, true};
     if (!rule_check(&gated, text, hint))
         *plan = gated;
 }

@@ -104,6 +104,7 @@ static const char *const families[] = {
     "qwen3.5-397b-a17b",
     "step-3.7-flash",
     "longcat-flash",
+    "longcat-flash-lite",
     "step3",
     "phi-2",
     "gpt-j-6b",

@@ -6,11 +6,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "plan/hf/import_hf.h"
 #include "plan/layers.h"
 #include "plan/params.h"
+#include "plan/source.h"
+#include "plan/speculation.h"
 #include "support/catalogue.h"
 #include "support/plans.h"
 #include "work/list/work.h"
@@ -141,6 +145,133 @@ static void longcat_has_its_parameters(void **state)
     plan.model.mtp_enabled = true;
     params_count(&plan.model, &p);
     assert_int_equal(p.parameters + UINT64_C(131072) * H, 561862880256);
+}
+
+/* ---- LongCat-Flash-Lite: H 3072, 14 such layers, 12 tables of n-grams in its embedding ----
+ */
+
+#define LITE "model: longcat-flash-lite\ncluster: h200-8x1\nparallel: {tp: 8}\n"
+
+/* 68.5B parameters, 31.4B of them of n-grams, 2.9B to 4.5B active, by its publisher. */
+static void lite_has_its_parameters(void **state)
+{
+    (void)state;
+    enum { H = 3072, V = 131072, RATIO = 78, HEADS = 12 };
+    struct plan plan;
+    struct params p;
+    uint64_t rows = 0;
+    count("longcat-flash-lite", &plan, &p);
+    for (uint64_t i = 0; i < HEADS; i++)
+        rows += RATIO * V + 2 * i + 1;
+    assert_int_equal(p.ngram_table, rows * (H / HEADS));
+    assert_in_range(p.ngram_table, 31350000000, 31450000000);
+    assert_int_equal(params_part_total(p.ngrams), HEADS * (H / HEADS) * H);
+    assert_in_range(p.parameters, 68500000000, 68600000000);
+    uint64_t expert = 3 * UINT64_C(3072) * 1024, few = 0, all = 12;
+    assert_int_equal(model_choices(&plan.model), 8);
+    assert_in_range(p.active + 14 * expert * few - 14 * expert * 8, 2850000000, 2950000000);
+    assert_in_range(p.active + 14 * expert * all - 14 * expert * 8, 4450000000, 4550000000);
+}
+
+/* Over tp in 16 bits, whatever the checkpoint has. A step makes 12 rows of a token and their
+ * mean; vLLM copies them beside the token's own, and embeds nothing in its profile run. */
+static void engines_embed_ngrams(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set, *kept;
+        uint64_t copies, kept_bytes;
+    } cases[] = {
+        {"stack=vllm precision.weights=fp8_block", "embedded_rows", 2, 8192 * 3072 * 2},
+        {"stack=sglang workload.max_num_seqs=32", "ngram_tokens", 1, 32 * 8192 * 4},
+    };
+    const uint64_t row = 8192 * 3072 * 2;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan_built b;
+        plan_build(LITE "workload: {mode: prefill, sequence_length: 8192, micro_batch: 1}\n",
+                   cases[i].set, false, &b);
+        print_message("%s\n", cases[i].set);
+        assert_int_equal(state_of(&b, "ngram_tables"), (122683536 / 8) * UINT64_C(512));
+        assert_int_equal(state_of(&b, "ngram_projections"), 3072 * 3072 * 2);
+        assert_int_equal(state_of(&b, cases[i].kept), cases[i].kept_bytes);
+        assert_int_equal(state_of(&b, "ngrams_projected"), cases[i].copies * 12 * row);
+        arena_release(&b.arena);
+    }
+}
+
+static void profile_run_embeds_nothing(void **state)
+{
+    (void)state;
+    struct plan_built b;
+    plan_build(LITE "stack: vllm\n"
+                    "workload: {mode: prefill, scenario: profile_run, sequence_length: 8192,"
+                    " micro_batch: 1}\n",
+               "", false, &b);
+    assert_null(plan_find(&b.work, "ngrams_projected"));
+    assert_non_null(plan_find(&b.work, "embedded_rows"));
+    arena_release(&b.arena);
+}
+
+/* Each row by a matrix of its own. */
+static void ngrams_are_multiplied(void **state)
+{
+    (void)state;
+    struct plan_built b;
+    uint64_t flop = 0;
+    plan_build(LITE "stack: vllm\nworkload: {mode: decode, context_length: 4096}\n",
+               "workload.micro_batch=1", true, &b);
+    for (size_t i = 0; i < b.work.n_ops; i++)
+        if (strcmp(b.work.ops[i].name, "ngram_projection") == 0)
+            flop += b.values[b.work.ops[i].flop.node];
+    assert_int_equal(flop, 2 * 3072 * 3072);
+    arena_release(&b.arena);
+}
+
+/* Of a ratio that is no whole number, by older names; an index that two layers share is not. */
+static void older_names_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *method;
+        enum status status;
+    } cases[] = {{"MLA", STATUS_OK}, {"LSA", STATUS_INPUT}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct err err = {0};
+        struct node *root = NULL;
+        struct model model;
+        const char *text = arena_printf(
+            &arena,
+            "{\"architectures\": [\"LongcatCausalLM\"], \"hidden_size\": 100,"
+            " \"num_layers\": 2, \"vocab_size\": 1000, \"num_attention_heads\": 4,"
+            " \"oe_vocab_size_ratio\": 1.5005, \"oe_neighbor_num\": 3, \"oe_split_num\": 4,"
+            " \"attention_method\": \"%s\"}",
+            cases[i].method);
+        assert_int_equal(
+            source_read_text("config.json", text, strlen(text), &arena, &root, &err),
+            STATUS_OK);
+        assert_int_equal(import_hf_model(root, &model, &err), cases[i].status);
+        if (cases[i].status == STATUS_OK) {
+            assert_int_equal(model.ngram.heads, 8);
+            assert_int_equal(model.ngram.width, 96);
+            assert_int_equal(model.ngram.rows, 8 * 1500 + 64);
+        }
+        arena_release(&arena);
+    }
+}
+
+/* Its class leaves the module's weights out (vLLM models/longcat_flash_ngram.py). */
+static void vllm_has_no_module_of_it(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan;
+    plan_set(LITE "stack: vllm\nworkload: {mode: decode, context_length: 4096}\n",
+             "model.mtp_enabled=true", &arena, &plan);
+    assert_int_equal(plan_modules(&plan), 0);
+    plan.stack.kind = STACK_SGLANG;
+    assert_int_equal(plan_modules(&plan), 1);
+    arena_release(&arena);
 }
 
 /* Router and cache: 768 choices, and latents of 56 attention blocks. */
@@ -308,6 +439,12 @@ int main(void)
         cmocka_unit_test(engines_keep_the_rank_whole),
         cmocka_unit_test(training_saves_the_rank),
         cmocka_unit_test(longcat_has_its_parameters),
+        cmocka_unit_test(lite_has_its_parameters),
+        cmocka_unit_test(engines_embed_ngrams),
+        cmocka_unit_test(profile_run_embeds_nothing),
+        cmocka_unit_test(ngrams_are_multiplied),
+        cmocka_unit_test(older_names_are_read),
+        cmocka_unit_test(vllm_has_no_module_of_it),
         cmocka_unit_test(engines_hold_all_choices),
         cmocka_unit_test(training_computes_some_choices),
         cmocka_unit_test(one_norm_saves_what_two_would),

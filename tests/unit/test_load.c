@@ -246,7 +246,7 @@ static void sets_are_refused_by_name(void **state)
          "layer_scale, head_bias, max_position, rotary, rotary_beside, rotary_table, "
          "checkpoint, "
          "plain, plain_format, borrow_intermediate, attention, "
-         "window, linear, indexer, layer_embedding, ngram, encoder, moe"},
+         "window, linear, indexer, layer_embedding, ngram, dspark, encoder, moe"},
         {"model={layers: 3}", "missing in the model: 'hidden', 'vocab', 'attention.heads'", ""},
         {"memory.fraction=&a 0.9", "anchor 'a' is not supported",
          "write the value out wherever it is used"},

@@ -127,7 +127,8 @@ static void another_model_is_not_taken_for_it(void **state)
         {"mistralai/Mistral-Large-Instruct-2411", "name one"},
         {"deepseek-ai/DeepSek-V3", "did you mean 'deepseek-v3'? name one"},
         {"inclusionAI/LLaDA2.0-mini", "it denoises blocks of tokens"},
-        {"meituan-longcat/LongCat-Flash-Lite", "it has embeddings of n-grams"},
+        {"meituan-longcat/LongCat-Flash-Lite-Sparse",
+         "it has layers that choose keys by an index of two"},
         {"openai/gpt-os-120b", "did you mean 'gpt-oss-120b'? name one"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

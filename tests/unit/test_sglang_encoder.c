@@ -43,6 +43,8 @@ static void an_encoder_is_weighed_as_its_configuration_says(void **state)
         {"qwen2-vl-7b", 0.95 * 0.8},        /* 24 x 3,584^2: 12.25 */
         {"glm-4.5v", 0.95 * 0.875},         /* 24 x 1,536^2 */
         {"kimi-k2.5", 0.95 * 0.9576171875}, /* 27 x 1,152^2, as a log has it */
+        {"kimi-k3", 0.95 * 0.9875},         /* 27 x 1,024^2: 1.125 */
+        {"step-3.7-flash", 0.95},           /* keys that it does not look for: 24 x 1,024^2 */
         {"qwen3-omni-30b-a3b", 1},          /* behind thinker_config */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

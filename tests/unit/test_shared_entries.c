@@ -1,6 +1,7 @@
 /* DeepSeek-V4.1-Flash: entries of keys that later layers read, choices among those of an
  * earlier layer, keys of an indexer that are made of entries, tables of n-grams without a
  * convolution. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,9 +14,11 @@
 #include "plan/engine.h"
 #include "plan/mixer.h"
 #include "plan/params.h"
+#include "plan/speculation.h"
 #include "sim/serve/serving_cache.h"
 #include "support/catalogue.h"
 #include "support/listed.h"
+#include "support/plans.h"
 #include "work/list/shape.h"
 #include "work/piece/cache.h"
 #include "work/stack/stack.h"
@@ -237,6 +240,63 @@ static void tables_go_over_ranks(void **state)
     arena_release(&arena);
 }
 
+static uint64_t state_of(const struct plan_built *b, const char *name)
+{
+    return b->values[plan_buffer(&b->work, name)->all.node];
+}
+
+/* The files' 7.933 GB (audits of their headers), where 8 bits have a byte of scale for 1,024;
+ * by engines for 32. 128 experts a layer, main_proj of three rows, a Markov head in 16 bits. */
+static void layers_for_blocks_have_their_bytes(void **state)
+{
+    (void)state;
+    enum { H = 5120, I = 2304, V = 129280, RANK = 256, N = 3 };
+    const uint64_t experts = N * UINT64_C(128) * 3 * H * I;
+    const uint64_t layers = N * (UINT64_C(126615552) + 3 * H * I), joined = 3 * H * H;
+    const uint64_t head = 2 * (2 * V * RANK + H + RANK) + 2 * H;
+    struct plan_built b;
+    struct params p;
+    plan_build("model: deepseek-v4.1-flash\ncluster: b200-8x1\nstack: vllm\n"
+               "workload: {mode: decode, context_length: 4096, micro_batch: 1}\n",
+               "cluster.node.devices=1 workload.speculation.tokens=5", false, &b);
+    params_count(&b.plan.model, &p);
+    const uint64_t wide = 2 * N * params_part_total(p.streams) + N * (64 + 128);
+    const uint64_t half = N * (128 * H + 1280 + 512 + 2 * H) + H;
+    const uint64_t small = 2 * half + 4 * wide;
+    const double held = (double)state_of(&b, "draft_weights");
+    const uint64_t filed = experts / 32 * 17 + (layers + joined) / 1024 * 1025 + small + head;
+    assert_int_equal(state_of(&b, "draft_entry_weights"), joined / 32 * 33 + head);
+    assert_int_equal((filed + 500000) / 1000000, 7933);
+    assert_true(fabs(held / (double)(experts / 32 * 17 + layers / 32 * 33 + small) - 1) < 1e-4);
+    arena_release(&b.arena);
+}
+
+/* Three more layers with windows in the pool; a block is drafted in one pass. */
+static void blocks_are_drafted_at_once(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct plan plan, draft;
+    struct slots slots;
+    struct cache_groups before, after;
+    load("b200-8x1", "vllm", DTYPE_FP8, &arena, &plan);
+    plan.workload.speculation = (struct speculation){.tokens = 5, .method = DRAFT_NGRAM};
+    slots_from_plan(&plan, &slots);
+    cache_groups_of(&plan, &slots, &before);
+    plan.workload.speculation.method = DRAFT_DSPARK;
+    cache_groups_of(&plan, &slots, &after);
+    assert_true(plan_holds_draft(&plan) && !plan_drafts_itself(&plan));
+    assert_true(after.slides[0].groups * after.block_bytes >=
+                before.slides[0].groups * before.block_bytes);
+    plan_draft(&plan, 6, &draft);
+    assert_int_equal(draft.model.layers, 3);
+    assert_int_equal(draft.model.moe.experts, 128);
+    assert_int_equal(draft.model.moe.top_k, 3);
+    assert_int_equal(draft.model.ngram.tables, 0);
+    assert_int_equal(cache_sequence_bytes(&draft, 65536), 3 * 128 * 528);
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +307,8 @@ int main(void)
         cmocka_unit_test(steps_choose_among_fewer),
         cmocka_unit_test(counts_agree_with_steps),
         cmocka_unit_test(tables_go_over_ranks),
+        cmocka_unit_test(layers_for_blocks_have_their_bytes),
+        cmocka_unit_test(blocks_are_drafted_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,17 +104,6 @@ enum status import_finish_arctic(const struct node *config, struct model *model,
     return STATUS_OK;
 }
 
-/* num_layers counts pairs of ours. */
-enum status import_finish_longcat(const struct node *config, struct model *model,
-                                  struct err *err)
-{
-    (void)config;
-    (void)err;
-    model->layers *= 2;
-    count_dense(model);
-    return STATUS_OK;
-}
-
 /* Grok-2 has a dense network beside its experts, and a head of its own (the elements of its
  * checkpoint say so, its configuration does not). */
 enum status import_finish_grok(const struct node *config, struct model *model, struct err *err)

@@ -1,7 +1,9 @@
 /* Gated copies of the residual, pooled blocks of keys and embeddings of n-grams
  * (Qwen3.8-Flash-Next). Source: github.com/huggingface/transformers
- * src/transformers/models/qwen4_exp, configuration and modular_qwen4_exp.py. */
+ * src/transformers/models/qwen4_exp, configuration and modular_qwen4_exp.py. And n-grams that
+ * are part of the embedding (LongCat-Flash-Lite): vLLM models/longcat_flash_ngram.py. */
 #include "base/checked.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "plan/hf/import_hf_table.h"
 
@@ -87,4 +89,61 @@ enum status import_finish_qwen4(const struct node *config, struct model *model, 
     TRY(read_ngrams(config, model, err));
     model->indexer.pooled = model->indexer.heads > 0;
     return import_set_layers(config, model, model->indexer.heads ? chooses : attends, err);
+}
+
+/* ---- LongCat ---- */
+
+/* A key, or its older name; `otherwise` where neither is there. */
+static uint64_t either(const struct node *config, const char *key, const char *older,
+                       uint64_t otherwise)
+{
+    return import_count(config, key, import_count(config, older, otherwise));
+}
+
+static const struct node *ratio_of(const struct node *config)
+{
+    const struct node *said = import_value(config, "ngram_vocab_size_ratio", NODE_SCALAR);
+    return said ? said : import_value(config, "oe_vocab_size_ratio", NODE_SCALAR);
+}
+
+/* Of every head a table of ratio x vocab + 2 i + 1 rows, side by side; the ends of heads that
+ * do not divide the hidden size are not there. In 16 bits, whatever the checkpoint has. */
+static enum status read_embedded(const struct node *config, struct model *model,
+                                 struct err *err)
+{
+    const double most = 1e12;
+    const struct node *said = ratio_of(config);
+    struct ngram *g = &model->ngram;
+    double ratio;
+    if (!said)
+        return STATUS_OK;
+    uint64_t size = either(config, "emb_neighbor_num", "oe_neighbor_num", 0);
+    uint64_t each = either(config, "emb_split_num", "oe_split_num", 0);
+    if (!number_real(said->text, &ratio) ||
+        !(ratio >= 0 && ratio * (double)model->vocab < most))
+        return too_many(config, "rows", err);
+    if (size < 2 || size > 64 || !each || each > 64 || (size - 1) * each > model->hidden)
+        return too_many(config, "heads", err);
+    uint64_t heads = (size - 1) * each, base = (uint64_t)(ratio * (double)model->vocab);
+    *g = (struct ngram){.tables = 1,
+                        .rows = heads * (base + heads),
+                        .heads = heads,
+                        .width = heads * (model->hidden / heads),
+                        .format = DTYPE_BF16,
+                        .embedded = true};
+    return STATUS_OK;
+}
+
+/* num_layers counts pairs of ours. */
+enum status import_finish_longcat(const struct node *config, struct model *model,
+                                  struct err *err)
+{
+    const struct node *method = import_value(config, "attention_method", NODE_SCALAR);
+    if (method && text_equal(method->text, "LSA"))
+        return err_at(err, method->mark,
+                      "'attention_method' LSA is not modelled: layers that choose keys by an "
+                      "index which two of them share, with windows beside");
+    model->layers *= 2;
+    model->dense_layers = model->layers - model->layers / model->moe_every;
+    return read_embedded(config, model, err);
 }

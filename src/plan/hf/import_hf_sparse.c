@@ -209,6 +209,16 @@ static void read_engrams(const struct node *config, struct model *model)
     g->format = g->projections = DTYPE_MXFP8;
 }
 
+/* The modules behind the last layer, which read hidden rows of several. */
+static void read_dspark(const struct node *config, struct model *model)
+{
+    const struct node *layers = import_value(config, "dspark_target_layer_ids", NODE_SEQUENCE);
+    if (!layers || !layers->n)
+        model->dspark = (struct dspark){0};
+    else
+        model->dspark.inputs = layers->n;
+}
+
 enum status import_finish_deepseek_v41(const struct node *config, struct model *model,
                                        struct err *err)
 {
@@ -221,6 +231,7 @@ enum status import_finish_deepseek_v41(const struct node *config, struct model *
             checked_mul(import_count(config, "candidate_topk_blocks", 0),
                         import_count(config, "candidate_block_size", 0), &overflow);
     read_engrams(config, model);
+    read_dspark(config, model);
     return import_set_layers(config, model, shares_entries, err);
 }
 

@@ -64,8 +64,14 @@ bool import_key_is_read(const struct import_family *family, const char *key);
 
 /* The encoder that vision_config describes, where its kind is known and it is complete, and the
  * parameters of the one beside it that audio_config does; untouched otherwise. model->hidden is
- * set. import_hf_vision.c */
+ * set. import_hf_vision.c, import_hf_audio.c */
 void import_hf_vision(const struct node *config, struct model *model);
+void import_hf_audio(const struct node *config, struct model *model);
+
+/* Of parameters: saturating; of a product with a bias or without. import_hf_vision.c */
+uint64_t import_mul(uint64_t a, uint64_t b);
+uint64_t import_sum(uint64_t a, uint64_t b, uint64_t c);
+uint64_t import_linear(uint64_t in, uint64_t out, bool bias);
 
 /* The layers without experts stand first: `dense` of them in a list by that key, and no others
  * after them; sets dense_layers where the list is there. */

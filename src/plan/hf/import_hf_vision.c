@@ -1,4 +1,4 @@
-/* vision_config and audio_config: encoders of a multimodal model; see import_hf.h.
+/* vision_config: encoders of a multimodal model; see import_hf.h.
  *
  * Sources: configuration and modelling classes of github.com/huggingface/transformers
  * (src/transformers/models/{qwen2_vl,
@@ -49,34 +49,21 @@ static uint64_t items(const struct vision *v, const char *key, uint64_t fallback
     return list && list->kind == NODE_SEQUENCE ? list->n : fallback;
 }
 
-/* One of them; `fallback` where it is no number. */
-static uint64_t item(const struct vision *v, const char *key, uint64_t at, uint64_t fallback)
-{
-    const struct node *list = node_get(v->config, key);
-    const struct node *value =
-        list && list->kind == NODE_SEQUENCE && at < list->n ? list->first : NULL;
-    uint64_t count;
-    while (value && at--)
-        value = value->next;
-    bool is = value && value->kind == NODE_SCALAR && number_count(value->text, &count);
-    return is && count <= LIMIT ? count : fallback;
-}
-
-static uint64_t mul(uint64_t a, uint64_t b)
+uint64_t import_mul(uint64_t a, uint64_t b)
 {
     bool overflow = false;
     return checked_mul(a, b, &overflow);
 }
 
-static uint64_t sum(uint64_t a, uint64_t b, uint64_t c)
+uint64_t import_sum(uint64_t a, uint64_t b, uint64_t c)
 {
     bool overflow = false;
     return checked_add(checked_add(a, b, &overflow), c, &overflow);
 }
 
-static uint64_t linear(uint64_t in, uint64_t out, bool bias)
+uint64_t import_linear(uint64_t in, uint64_t out, bool bias)
 {
-    return sum(mul(in, out), bias ? out : 0, 0);
+    return import_sum(import_mul(in, out), bias ? out : 0, 0);
 }
 
 /* A number whose key some families begin with letters of their own. */
@@ -100,10 +87,30 @@ static void read_layers(struct vision *v, const char *prefix, struct encoder *e)
         uint64_t given = number(v, "hidden_size", NULL, 1024);
         e->hidden = number(v, "embed_dim", NULL, 0); /* hidden_size may be what it gives out */
         e->said_hidden = given == e->hidden ? 0 : given;
-        e->intermediate = mul(e->hidden, number(v, "mlp_ratio", NULL, 0));
+        e->intermediate = import_mul(e->hidden, number(v, "mlp_ratio", NULL, 0));
     } else {
         e->intermediate = prefixed(v, prefix, "intermediate_size", NULL);
     }
+    e->bias = e->norm_bias = true;
+    e->outputs = 1;
+}
+
+/* Step-3.7's as published: keys of its own, which SGLang's fraction does not look for (its
+ * configs/step3p7.py, Step3p7VisionEncoderConfig; 24 layers of 1,024 in their place). */
+static void read_perception(struct vision *v, struct encoder *e)
+{
+    const struct node *ratio = node_get(v->config, "mlp_ratio");
+    double times = 8960 / 1536.0;
+    if (ratio && ratio->kind == NODE_SCALAR)
+        v->missing |= !number_real(ratio->text, &times) || !(times > 0 && times < 1000);
+    e->layers = number(v, "layers", NULL, 47);
+    e->hidden = number(v, "width", NULL, 1536);
+    e->heads = number(v, "heads", NULL, 16);
+    e->intermediate = v->missing ? 0 : (uint64_t)(times * (double)e->hidden + 0.5);
+    v->missing |= node_says(v->config, "use_cls_token", "true") ||
+                  node_says(v->config, "use_ln_post", "true");
+    e->said_layers = 24;
+    e->said_hidden = 1024;
     e->bias = e->norm_bias = true;
     e->outputs = 1;
 }
@@ -113,15 +120,16 @@ static void read_patches(struct vision *v, struct encoder *e, uint64_t side, uin
 {
     uint64_t patch = number(v, "patch_size", NULL, side);
     uint64_t channels = number(v, "in_channels", "in_chans", 3);
-    e->inputs = mul(mul(channels, frames), mul(patch, patch));
-    e->merge = mul(merge, merge);
+    e->inputs = import_mul(import_mul(channels, frames), import_mul(patch, patch));
+    e->merge = import_mul(merge, merge);
 }
 
 /* A merger: a norm before or behind the merge, two products with biases. */
 static uint64_t merger(const struct encoder *e, uint64_t norm, uint64_t out)
 {
-    uint64_t merged = mul(e->hidden, e->merge);
-    return sum(norm, linear(merged, merged, true), linear(merged, out, true));
+    uint64_t merged = import_mul(e->hidden, e->merge);
+    return import_sum(norm, import_linear(merged, merged, true),
+                      import_linear(merged, out, true));
 }
 
 static void qwen3_vl(struct vision *v, struct encoder *e)
@@ -132,9 +140,11 @@ static void qwen3_vl(struct vision *v, struct encoder *e)
     uint64_t deep = items(v, "deepstack_visual_indexes", 0);
     uint64_t positions = number(v, "num_position_embeddings", NULL, 2304);
     e->outputs = 1 + deep;
-    e->embedding = sum(linear(e->inputs, e->hidden, true), mul(positions, e->hidden), 0);
-    e->projector = sum(merger(e, 2 * e->hidden, out),
-                       mul(deep, merger(e, mul(2, mul(e->hidden, e->merge)), out)), 0);
+    e->embedding = import_sum(import_linear(e->inputs, e->hidden, true),
+                              import_mul(positions, e->hidden), 0);
+    e->projector = import_sum(
+        merger(e, 2 * e->hidden, out),
+        import_mul(deep, merger(e, import_mul(2, import_mul(e->hidden, e->merge)), out)), 0);
 }
 
 static void qwen2_5_vl(struct vision *v, struct encoder *e)
@@ -143,7 +153,7 @@ static void qwen2_5_vl(struct vision *v, struct encoder *e)
                  number(v, "spatial_merge_size", NULL, 2));
     e->glu = true;
     e->norm_bias = false;
-    e->embedding = linear(e->inputs, e->hidden, false);
+    e->embedding = import_linear(e->inputs, e->hidden, false);
     e->projector = merger(e, e->hidden, number(v, "out_hidden_size", NULL, v->text_hidden));
 }
 
@@ -152,7 +162,7 @@ static void qwen2_vl(struct vision *v, struct encoder *e)
 {
     read_patches(v, e, 14, number(v, "temporal_patch_size", NULL, 2),
                  number(v, "spatial_merge_size", NULL, 2));
-    e->embedding = linear(e->inputs, e->hidden, false);
+    e->embedding = import_linear(e->inputs, e->hidden, false);
     e->projector = merger(e, 2 * e->hidden, v->text_hidden);
 }
 
@@ -170,11 +180,12 @@ static void intern_vit(struct vision *v, struct encoder *e)
                   !text_equal(norms->text, "layer_norm") || !bias ||
                   !text_equal(bias->text, "true");
     read_patches(v, e, 14, 1, 2);
-    uint64_t merged = mul(e->hidden, e->merge);
-    e->embedding = sum(linear(e->inputs, e->hidden, true), mul(mul(edge, edge) + 2, e->hidden),
-                       mul(2 * e->layers, e->hidden));
-    e->projector = sum(2 * merged, linear(merged, v->text_hidden, true),
-                       linear(v->text_hidden, v->text_hidden, true));
+    uint64_t merged = import_mul(e->hidden, e->merge);
+    e->embedding = import_sum(import_linear(e->inputs, e->hidden, true),
+                              import_mul(import_mul(edge, edge) + 2, e->hidden),
+                              import_mul(2 * e->layers, e->hidden));
+    e->projector = import_sum(2 * merged, import_linear(merged, v->text_hidden, true),
+                              import_linear(v->text_hidden, v->text_hidden, true));
 }
 
 /* Square images of one size, a class token, norms around the layers; pixel shuffle by a half
@@ -188,10 +199,12 @@ static void llama4(struct vision *v, struct encoder *e)
     uint64_t in = number(v, "projector_input_dim", NULL, 4096);
     uint64_t out = number(v, "projector_output_dim", NULL, 4096);
     uint64_t given = number(v, "vision_output_dim", NULL, 4096);
-    e->embedding = sum(linear(e->inputs, e->hidden, false),
-                       mul(sum(2, mul(side, side), 0), e->hidden), 4 * e->hidden);
-    e->projector = sum(linear(e->intermediate, in, false), linear(out, out, false),
-                       linear(given, v->text_hidden, false));
+    e->embedding = import_sum(import_linear(e->inputs, e->hidden, false),
+                              import_mul(import_sum(2, import_mul(side, side), 0), e->hidden),
+                              4 * e->hidden);
+    e->projector =
+        import_sum(import_linear(e->intermediate, in, false), import_linear(out, out, false),
+                   import_linear(given, v->text_hidden, false));
 }
 
 static void moonvit(struct vision *v, struct encoder *e)
@@ -199,17 +212,46 @@ static void moonvit(struct vision *v, struct encoder *e)
     read_patches(v, e, 14, 1, 2);
     uint64_t height = number(v, "init_pos_emb_height", NULL, 64);
     uint64_t width = number(v, "init_pos_emb_width", NULL, 64);
-    e->embedding = sum(linear(e->inputs, e->hidden, true), mul(mul(height, width), e->hidden),
-                       2 * e->hidden);
+    e->embedding = import_sum(import_linear(e->inputs, e->hidden, true),
+                              import_mul(import_mul(height, width), e->hidden), 2 * e->hidden);
     e->projector = merger(e, 2 * e->hidden, v->text_hidden);
 }
 
-/* MoonViT over several frames: the positions in time are no parameters. K3's has values of
- * another width than its hidden size: left out. */
+static bool is_false(const struct vision *v, const char *key)
+{
+    return node_says(v->config, key, "false");
+}
+
+/* Kimi-K3's MoonViT: heads of another width together than its hidden size, RMS norms, nothing
+ * with a bias; a norm behind the projector (aiconfigurator's build_kimi_k3_encoder_ops, and its
+ * configuration). */
+static void kimi_k3(struct vision *v, struct encoder *e)
+{
+    uint64_t height = number(v, "init_pos_emb_height", NULL, 64);
+    uint64_t width = number(v, "init_pos_emb_width", NULL, 64);
+    read_patches(v, e, 14, 1, 2);
+    uint64_t merged = import_mul(e->hidden, e->merge);
+    v->missing |= !is_false(v, "attn_bias") || !is_false(v, "linear_bias") ||
+                  !is_false(v, "patch_embed_proj_bias") ||
+                  !node_says(v->config, "norm_type", "rmsnorm") ||
+                  !node_says(v->config, "mlp_type", "mlp2") ||
+                  !node_says(v->config, "mm_projector_type", "patchmergerv2") ||
+                  number(v, "mm_hidden_size", NULL, e->hidden) != e->hidden;
+    e->attention = number(v, "qkv_hidden_size", NULL, 0);
+    e->bias = e->norm_bias = false;
+    e->embedding = import_sum(import_linear(e->inputs, e->hidden, false),
+                              import_mul(import_mul(height, width), e->hidden), e->hidden);
+    e->projector = import_sum(import_linear(merged, merged, false),
+                              import_linear(merged, v->text_hidden, false), v->text_hidden);
+}
+
+/* MoonViT over several frames: the positions in time are no parameters. */
 static void kimi_k25(struct vision *v, struct encoder *e)
 {
-    moonvit(v, e);
-    v->missing |= node_get(v->config, "qkv_hidden_size") != NULL;
+    if (node_get(v->config, "qkv_hidden_size"))
+        kimi_k3(v, e);
+    else
+        moonvit(v, e);
 }
 
 /* GLM-4.1V's, 4.5V's and 4.6V's: networks as wide as the projector's output, no biases in the
@@ -228,10 +270,11 @@ static void glm4v(struct vision *v, struct encoder *e)
     e->glu = true;
     e->bias = e->norm_bias = false;
     e->intermediate = out;
-    e->embedding =
-        sum(linear(e->inputs, e->hidden, true), mul(mul(edge, edge), e->hidden), 2 * e->hidden);
-    e->projector = sum(linear(mul(e->hidden, e->merge), out, true),
-                       sum(linear(out, out, false), 2 * out, 0), mul(3 * out, wide));
+    e->embedding = import_sum(import_linear(e->inputs, e->hidden, true),
+                              import_mul(import_mul(edge, edge), e->hidden), 2 * e->hidden);
+    e->projector = import_sum(import_linear(import_mul(e->hidden, e->merge), out, true),
+                              import_sum(import_linear(out, out, false), 2 * out, 0),
+                              import_mul(3 * out, wide));
 }
 
 /* GLM-5.3-Flash's: biases in the layers, and a norm of queries and one of keys, which stand
@@ -247,10 +290,11 @@ static void glm5_next(struct vision *v, struct encoder *e)
     e->glu = true;
     e->bias = !biased || !text_equal(biased->text, "false");
     e->norm_bias = false;
-    e->embedding = sum(linear(e->inputs, e->hidden, true), e->hidden,
-                       e->heads ? mul(2 * e->layers, e->hidden / e->heads) : 0);
-    e->projector = sum(linear(mul(e->hidden, e->merge), out, true),
-                       sum(linear(out, out, false), 2 * out, 0), mul(3 * out, wide));
+    e->embedding = import_sum(import_linear(e->inputs, e->hidden, true), e->hidden,
+                              e->heads ? import_mul(2 * e->layers, e->hidden / e->heads) : 0);
+    e->projector = import_sum(import_linear(import_mul(e->hidden, e->merge), out, true),
+                              import_sum(import_linear(out, out, false), 2 * out, 0),
+                              import_mul(3 * out, wide));
 }
 
 /* DeepSeek's: gated networks without biases, those of attention stand among what is outside the
@@ -261,10 +305,10 @@ static void deepseek_tower(struct encoder *e, uint64_t out)
 {
     e->glu = true;
     e->bias = e->norm_bias = false;
-    e->embedding =
-        sum(linear(e->inputs, e->hidden, true), e->hidden, mul(4 * e->layers, e->hidden));
-    e->projector =
-        sum(linear(mul(e->hidden, e->merge), out, true), linear(out, out, true), 3 * out);
+    e->embedding = import_sum(import_linear(e->inputs, e->hidden, true), e->hidden,
+                              import_mul(4 * e->layers, e->hidden));
+    e->projector = import_sum(import_linear(import_mul(e->hidden, e->merge), out, true),
+                              import_linear(out, out, true), 3 * out);
 }
 
 static void deepseek_v41(struct vision *v, struct encoder *e)
@@ -282,8 +326,8 @@ static void read_beside(const struct node *config, struct model *model)
                         .hidden = import_count(config, "vision_dim", 1024),
                         .heads = import_count(config, "vision_n_heads", 16),
                         .intermediate = import_count(config, "vision_inter_dim", 2816),
-                        .inputs = mul(3, mul(patch, patch)),
-                        .merge = mul(side, side),
+                        .inputs = import_mul(3, import_mul(patch, patch)),
+                        .merge = import_mul(side, side),
                         .outputs = 1};
     if (!e.layers || !e.hidden || !e.heads || e.hidden % e.heads)
         return;
@@ -298,13 +342,15 @@ static void ernie_vl(struct vision *v, struct encoder *e)
 {
     uint64_t frames = number(v, "temporal_merge_size", NULL, 2);
     read_patches(v, e, 14, 1, number(v, "spatial_merge_size", NULL, 2));
-    uint64_t merged = mul(e->hidden, e->merge);
-    uint64_t behind = sum(linear(merged, merged, true), 2 * merged, 0);
-    uint64_t space = sum(linear(merged, merged, true), behind, 0);
-    uint64_t time = sum(linear(mul(frames, merged), merged, true), behind, 0);
-    e->embedding = sum(linear(e->inputs, e->hidden, false), 2 * e->hidden, 0);
+    uint64_t merged = import_mul(e->hidden, e->merge);
+    uint64_t behind = import_sum(import_linear(merged, merged, true), 2 * merged, 0);
+    uint64_t space = import_sum(import_linear(merged, merged, true), behind, 0);
+    uint64_t time =
+        import_sum(import_linear(import_mul(frames, merged), merged, true), behind, 0);
+    e->embedding = import_sum(import_linear(e->inputs, e->hidden, false), 2 * e->hidden, 0);
     e->projector =
-        sum(space, time, sum(linear(merged, v->text_hidden, true), v->text_hidden, 0));
+        import_sum(space, time,
+                   import_sum(import_linear(merged, v->text_hidden, true), v->text_hidden, 0));
 }
 
 static bool is_within(const struct vision *v, const char *family)
@@ -320,15 +366,15 @@ static void siglip(struct vision *v, struct encoder *e)
     uint64_t patch = number(v, "patch_size", NULL, 16);
     uint64_t side = number(v, "image_size", NULL, 224) / (patch ? patch : 1);
     uint64_t tokens = number_in(v, v->outer, "mm_tokens_per_image", NULL, 256);
-    uint64_t patches = mul(side, side);
+    uint64_t patches = import_mul(side, side);
     read_patches(v, e, 16, 1, 1);
     v->missing |= !is_within(v, "gemma3") || !head || !text_equal(head->text, "false");
     v->missing |= !tokens || patches < tokens || patches % tokens;
     e->merge = v->missing ? 1 : patches / tokens;
     e->on_request = true; /* SGLang's mm_disabled_models, here and below */
-    e->embedding =
-        sum(linear(e->inputs, e->hidden, true), mul(patches, e->hidden), 2 * e->hidden);
-    e->projector = sum(e->hidden, linear(e->hidden, v->text_hidden, false), 0);
+    e->embedding = import_sum(import_linear(e->inputs, e->hidden, true),
+                              import_mul(patches, e->hidden), 2 * e->hidden);
+    e->projector = import_sum(e->hidden, import_linear(e->hidden, v->text_hidden, false), 0);
 }
 
 /* Of Mistral 3: rotary positions, RMS norms, nothing with a bias; patches merged by a product
@@ -342,10 +388,11 @@ static void pixtral(struct vision *v, struct encoder *e)
     read_patches(v, e, 16, 1, merge);
     e->glu = true;
     e->bias = e->norm_bias = false;
-    e->embedding = sum(linear(e->inputs, e->hidden, false), e->hidden, 0);
-    e->projector = sum(e->hidden, linear(mul(e->hidden, e->merge), e->hidden, false),
-                       sum(linear(e->hidden, v->text_hidden, bias),
-                           linear(v->text_hidden, v->text_hidden, bias), 0));
+    e->embedding = import_sum(import_linear(e->inputs, e->hidden, false), e->hidden, 0);
+    e->projector =
+        import_sum(e->hidden, import_linear(import_mul(e->hidden, e->merge), e->hidden, false),
+                   import_sum(import_linear(e->hidden, v->text_hidden, bias),
+                              import_linear(v->text_hidden, v->text_hidden, bias), 0));
 }
 
 /* MiniMax-M3's: CLIP's layers behind a norm, rotary positions; two products a patch and two of
@@ -358,10 +405,11 @@ static void minimax_m3(struct vision *v, struct encoder *e)
     read_patches(v, e, 14, number_in(v, how, "temporal_patch_size", NULL, 2),
                  number_in(v, how, "spatial_merge_size", NULL, 2));
     v->missing |= !is_within(v, "minimax_m3_vl");
-    e->embedding = sum(linear(e->inputs, e->hidden, false), 2 * e->hidden, 0);
-    e->projector = sum(linear(e->hidden, wide, true), linear(wide, v->text_hidden, true),
-                       sum(linear(mul(e->merge, v->text_hidden), wide, true),
-                           linear(wide, v->text_hidden, true), 0));
+    e->embedding = import_sum(import_linear(e->inputs, e->hidden, false), 2 * e->hidden, 0);
+    e->projector = import_sum(
+        import_linear(e->hidden, wide, true), import_linear(wide, v->text_hidden, true),
+        import_sum(import_linear(import_mul(e->merge, v->text_hidden), wide, true),
+                   import_linear(wide, v->text_hidden, true), 0));
 }
 
 /* Gemma 4's: four norms a layer and two of queries and keys, which stand among what is outside
@@ -375,78 +423,14 @@ static void gemma4(struct vision *v, struct encoder *e)
     bool standard = node_says(v->config, "standardize", "true");
     read_patches(v, e, 16, 1, number(v, "pooling_kernel_size", NULL, 3));
     v->missing |= number(v, "num_key_value_heads", NULL, e->heads) != e->heads ||
-                  mul(e->heads, head) != e->hidden;
+                  import_mul(e->heads, head) != e->hidden;
     e->glu = true;
     e->bias = e->norm_bias = false;
-    e->embedding = sum(linear(e->inputs, e->hidden, false), mul(2 * positions, e->hidden),
-                       mul(e->layers, 2 * (e->hidden + head)));
-    e->embedding = sum(e->embedding, standard ? 2 * e->hidden : 0, 0);
-    e->projector = linear(e->hidden, v->text_hidden, false);
-}
-
-/* Gemma 4's audio encoder: a conformer's layers (two networks, attention with relative
- * positions, a convolution by channel, nine norms and a factor a value of a head), two
- * convolutions of 3 x 3 before them, each with a norm, a product behind them with a bias, and
- * one to the tokens' width (transformers gemma4/modular_gemma4.py; bounds of clipped products
- * left out). 0: not known, or incomplete. */
-static uint64_t gemma4_audio(struct vision *v)
-{
-    uint64_t layers = number(v, "num_hidden_layers", NULL, 12);
-    uint64_t h = number(v, "hidden_size", NULL, 1024),
-             out = number(v, "output_proj_dims", NULL, 1536);
-    uint64_t heads = number(v, "num_attention_heads", NULL, 8);
-    uint64_t reach = number(v, "conv_kernel_size", NULL, 5);
-    uint64_t first = item(v, "subsampling_conv_channels", 0, 128);
-    uint64_t second = item(v, "subsampling_conv_channels", 1, 32);
-    uint64_t layer = sum(mul(24, mul(h, h)), mul(9 + reach, h), heads ? h / heads : 0);
-    uint64_t before = sum(mul(9 + 1, first), sum(mul(9 * first, second), second, 0),
-                          linear(mul(second, first / 4), h, false));
-    return sum(mul(layers, layer), before,
-               sum(linear(h, out, true), linear(out, v->text_hidden, false), 0));
-}
-
-/* Qwen3-Omni's: three convolutions of 3 x 3 that halve time and pitch each and a product
- * without a bias before Whisper's layers, which have biases but for keys' (here they have one);
- * a norm and two products behind them. */
-static uint64_t qwen3_omni_audio(struct vision *v)
-{
-    uint64_t layers = number(v, "encoder_layers", "num_hidden_layers", 32);
-    uint64_t d = number(v, "d_model", NULL, 1280),
-             wide = number(v, "encoder_ffn_dim", NULL, 5120);
-    uint64_t between = number(v, "downsample_hidden_size", NULL, 480);
-    uint64_t pitch = number(v, "num_mel_bins", NULL, 128);
-    uint64_t out = number(v, "output_dim", NULL, 3584);
-    for (unsigned i = 0; i < 3; i++)
-        pitch = (pitch + 1) / 2;
-    uint64_t layer = sum(mul(4, linear(d, d, true)), 4 * d,
-                         sum(linear(d, wide, true), linear(wide, d, true), 0));
-    uint64_t before = sum(linear(9, between, true), mul(2, linear(9 * between, between, true)),
-                          linear(mul(between, pitch), d, false));
-    return sum(mul(layers, layer), before,
-               sum(2 * d, linear(d, d, true), linear(d, out, true)));
-}
-
-static const struct {
-    const char *name;
-    uint64_t (*count)(struct vision *v);
-} audios[] = {
-    {"gemma4_audio", gemma4_audio},
-    {"qwen3_omni_moe_audio_encoder", qwen3_omni_audio},
-};
-
-static void read_audio(const struct node *config, struct model *model)
-{
-    const struct node *audio = node_get(config, "audio_config");
-    const struct node *type =
-        audio && audio->kind == NODE_MAPPING ? node_get(audio, "model_type") : NULL;
-    struct vision v = {.config = audio, .outer = config, .text_hidden = model->hidden};
-    for (size_t i = 0; i < sizeof audios / sizeof *audios; i++) {
-        if (!node_is(type, audios[i].name))
-            continue;
-        uint64_t parameters = audios[i].count(&v);
-        if (!v.missing && model->encoder.layers)
-            model->encoder.audio = parameters;
-    }
+    e->embedding = import_sum(import_linear(e->inputs, e->hidden, false),
+                              import_mul(2 * positions, e->hidden),
+                              import_mul(e->layers, 2 * (e->hidden + head)));
+    e->embedding = import_sum(e->embedding, standard ? 2 * e->hidden : 0, 0);
+    e->projector = import_linear(e->hidden, v->text_hidden, false);
 }
 
 /* Step-3's: a class token and positions of square images, norms behind attention and network;
@@ -461,11 +445,12 @@ static void step3(struct vision *v, struct encoder *e)
     read_patches(v, e, 14, 1, 4);
     e->on_request = true;
     v->missing |= number_in(v, v->outer, "understand_projector_stride", NULL, 1) != 2;
-    e->embedding =
-        sum(linear(e->inputs, e->hidden, true), mul(mul(side, side) + 2, e->hidden), 0);
-    e->projector =
-        sum(linear(mul(e->hidden, 4), out, true), linear(mul(out, 9), mul(out, 2), true),
-            linear(mul(out, 2), v->text_hidden, bias && text_equal(bias->text, "true")));
+    e->embedding = import_sum(import_linear(e->inputs, e->hidden, true),
+                              import_mul(import_mul(side, side) + 2, e->hidden), 0);
+    e->projector = import_sum(import_linear(import_mul(e->hidden, 4), out, true),
+                              import_linear(import_mul(out, 9), import_mul(out, 2), true),
+                              import_linear(import_mul(out, 2), v->text_hidden,
+                                            bias && text_equal(bias->text, "true")));
 }
 
 /* Step-3.7's as transformers writes it: patches without a bias, positions of square images, a
@@ -476,18 +461,19 @@ static void step3p7(struct vision *v, struct encoder *e)
     uint64_t patch = number(v, "patch_size", NULL, 14);
     uint64_t side = number(v, "image_size", NULL, 728) / (patch ? patch : 1);
     read_patches(v, e, 14, 1, 4);
-    e->embedding = sum(linear(e->inputs, e->hidden, false), mul(mul(side, side), e->hidden),
-                       2 * e->hidden + mul(2 * e->layers, e->hidden));
-    e->projector = sum(
-        linear(mul(9, e->hidden), 2 * e->hidden, true),
-        linear(mul(18, e->hidden), 4 * e->hidden, true),
-        linear(4 * e->hidden, v->text_hidden, node_says(v->outer, "projector_bias", "true")));
+    e->embedding = import_sum(import_linear(e->inputs, e->hidden, false),
+                              import_mul(import_mul(side, side), e->hidden),
+                              2 * e->hidden + import_mul(2 * e->layers, e->hidden));
+    e->projector = import_sum(import_linear(import_mul(9, e->hidden), 2 * e->hidden, true),
+                              import_linear(import_mul(18, e->hidden), 4 * e->hidden, true),
+                              import_linear(4 * e->hidden, v->text_hidden,
+                                            node_says(v->outer, "projector_bias", "true")));
 }
 
 static const struct {
     const char *names[12];
     void (*read)(struct vision *v, struct encoder *e);
-    const char *prefix; /* of the keys of its layers */
+    const char *prefix; /* of the keys of its layers; NULL: read_perception */
 } encoders[] = {
     {{"qwen3_vl", "qwen3_vl_moe", "qwen3_vl_vision", "qwen3_vl_moe_vision", "qwen3_5",
       "qwen3_5_moe", "qwen3_5_vision", "qwen3_5_moe_vision", "qwen3_omni_moe_vision_encoder",
@@ -511,6 +497,7 @@ static const struct {
     {{"gemma4_vision", NULL}, gemma4, ""},
     {{"step3_vision_encoder", NULL}, step3, ""},
     {{"step3p5_vision", "step3p7_vision", NULL}, step3p7, ""},
+    {{"perception_encoder", NULL}, step3p7, NULL},
     {{"clip_vision_model", "minimax_m3_vl", "minimax_m3_vl_vision", NULL}, minimax_m3, ""},
 };
 
@@ -540,13 +527,17 @@ static void read_vision(const struct node *config, struct model *model)
             struct encoder e = {0};
             if (!text_equal(*name, type->text))
                 continue;
-            read_layers(&v, encoders[i].prefix, &e);
+            if (encoders[i].prefix)
+                read_layers(&v, encoders[i].prefix, &e);
+            else
+                read_perception(&v, &e);
             if (!v.missing)
                 encoders[i].read(&v, &e);
             e.captured = is_captured(type->text);
             e.nested = text_equal(type->text, "qwen3_omni_moe_vision_encoder");
             e.said_layers = e.nested ? 0 : e.said_layers;
-            if (!v.missing && e.layers && e.hidden && e.heads && e.hidden % e.heads == 0)
+            uint64_t width = e.attention ? e.attention : e.hidden;
+            if (!v.missing && e.layers && e.hidden && e.heads && width % e.heads == 0)
                 model->encoder = e;
         }
 }
@@ -555,5 +546,5 @@ void import_hf_vision(const struct node *config, struct model *model)
 {
     read_vision(config, model);
     read_beside(config, model);
-    read_audio(config, model);
+    import_hf_audio(config, model);
 }

@@ -7,8 +7,6 @@ static const struct {
 } refusals[] = {
     {"gemma3n", "layers of different shapes"},
     {"Gemma3n", "layers of different shapes"},
-    {"longcat_flash_ngram", "embeddings of n-grams"},
-    {"LongcatFlashNgram", "embeddings of n-grams"},
     {"opt", "learned positions"},
     {"OPT", "learned positions"},
     {"gpt2", "learned positions"},

@@ -71,6 +71,13 @@ static const struct import_field deepseek_v41[] = {
     BOOL(moe.router.normalize, "norm_topk_prob", "true"),
     BOOL(moe.router.bias, NULL, "true"),
     NUMBER(moe.router.scale, "routed_scaling_factor", "1.5"),
+    COUNT(dspark.layers, "num_nextn_predict_layers", "0"),
+    COUNT(dspark.experts, "dspark_n_routed_experts", "0"),
+    COUNT(dspark.top_k, "dspark_num_experts_per_tok", "0"),
+    COUNT(dspark.rank, "dspark_markov_rank", "0"),
+    KNOWN("dspark_target_layer_ids"), /* import_finish_deepseek_v41 */
+    KNOWN("dspark_block_size"),
+    KNOWN("dspark_noise_token_id"),
     KNOWN("num_key_value_heads"), /* one */
     KNOWN("topk_method"),
 };
@@ -217,6 +224,12 @@ static const struct import_field longcat[] = {
     KNOWN("mla_scale_q_lora"),
     KNOWN("mla_scale_kv_lora"),
     KNOWN("attention_method"),
+    KNOWN("ngram_vocab_size_ratio"), /* import_hf_ngram.c */
+    KNOWN("emb_neighbor_num"),
+    KNOWN("emb_split_num"),
+    KNOWN("oe_vocab_size_ratio"),
+    KNOWN("oe_neighbor_num"),
+    KNOWN("oe_split_num"),
     KNOWN("zero_expert_type"),
     KNOWN("nextn_use_scmoe"),
     KNOWN("router_dtype"),
@@ -477,7 +490,8 @@ static const struct import_family families[] = {
      {FIELDS(import_common), FIELDS(import_grouped_heads), FIELDS(routed_experts),
       FIELDS(deepseek_v3), FIELDS(mimo_v2)},
      import_finish_mimo},
-    {{"longcat_flash", "LongcatFlashForCausalLM", "LongcatCausalLM", NULL},
+    {{"longcat_flash", "longcat_flash_ngram", "LongcatFlashForCausalLM",
+      "LongcatFlashNgramForCausalLM", "LongcatCausalLM", NULL},
      {FIELDS(import_common), FIELDS(import_latent_heads), FIELDS(longcat)},
      import_finish_longcat},
     {{"deepseek", "DeepseekForCausalLM", NULL},

@@ -93,6 +93,8 @@ static void follow_method(struct loader *loader, struct mark mark)
         s->method = DRAFT_MODEL;
     else if (plan->model.mtp_layers)
         s->method = DRAFT_MTP;
+    else if (plan->model.dspark.layers)
+        s->method = DRAFT_DSPARK;
     apply_origin_set(loader, "workload.speculation.method", mark);
 }
 
@@ -139,8 +141,8 @@ static void follow_tables(struct loader *loader)
     struct plan *plan = loader->plan;
     bool by_cuda = plan_generation(plan) != GENERATION_GFX942;
     if (plan->stack.kind != STACK_SGLANG || plan->workload.mode == MODE_TRAIN ||
-        !plan->model.ngram.tables || !by_cuda || plan->precision.activations != DTYPE_BF16 ||
-        is_given(loader, key))
+        !plan->model.ngram.tables || plan->model.ngram.embedded || !by_cuda ||
+        plan->precision.activations != DTYPE_BF16 || is_given(loader, key))
         return;
     plan->memory.ngram_host = true;
     apply_origin_set(loader, key, apply_origin(loader, "stack"));

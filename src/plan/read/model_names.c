@@ -374,6 +374,8 @@ static const struct model_name {
     {"longcat-flash", "longcat-flash-chat", NULL, NULL, NULL,
      "meituan-longcat/LongCat-Flash-Chat", NULL},
     {"longcat-flash", "longcat-flash-thinking", NULL, NULL, NULL, NULL, NULL}, /* same shape */
+    {"longcat-flash-lite", "longcat-flash-lite", NULL, NULL, NULL,
+     "meituan-longcat/LongCat-Flash-Lite", NULL},
     {"step3", "step3", NULL, NULL, NULL, "stepfun-ai/step3", NULL},
     {"phi-2", "phi-2", NULL, NULL, NULL, "microsoft/phi-2", NULL},
     {"gpt-j-6b", "gpt-j-6b", NULL, NULL, NULL, "EleutherAI/gpt-j-6b", NULL},

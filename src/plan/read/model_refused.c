@@ -16,7 +16,7 @@ static const struct {
     {"inkling", "inkling", NULL},
     {"k2-horizon", "k2_horizon", NULL},
     {"llada", NULL, "it denoises blocks of tokens"},
-    {"longcat-flash-lite", "longcat_flash_ngram", NULL},
+    {"longcat-flash-lite-sparse", NULL, "it has layers that choose keys by an index of two"},
     {"nvidia-nemotron-labs-3-puzzle", "nemotron_h_puzzle", NULL},
     {"sdar-", NULL, "it denoises blocks of tokens"},
     {"step-3.8", NULL, "no public source tells its sizes"},

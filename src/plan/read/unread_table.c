@@ -250,6 +250,7 @@ static bool has_dense(const struct plan *plan)
           "precision.plain names no parts")
 #define DRAFT_METHOD(bits) ONE_OF("workload.speculation.method", bits)
 #define DRAFT_BESIDE DRAFTS, DRAFT_METHOD(BIT(DRAFT_MODEL))
+#define DRAFT_BLOCKS DRAFTS, DRAFT_METHOD(BIT(DRAFT_DSPARK))
 #define DRAFT_SIZED DRAFT_BESIDE, ABOVE("workload.speculation.layers", 0)
 #define WRITTEN_AUTO                                                                           \
     {                                                                                          \
@@ -378,11 +379,18 @@ const struct unread_row unread_rows[] = {
     WHEN("model.ngram.width", ABOVE("model.ngram.tables", 0)),
     WHEN("model.ngram.conv", ABOVE("model.ngram.tables", 0)),
     WHEN("model.ngram.gap", ABOVE("model.ngram.tables", 0), ABOVE("model.ngram.conv", 1)),
+    WHEN("model.dspark.layers", DRAFT_BLOCKS),
+    WHEN("model.dspark.experts", DRAFT_BLOCKS),
+    WHEN("model.dspark.top_k", DRAFT_BLOCKS, MODE(BIT(MODE_DECODE) | BIT(MODE_SERVE))),
+    WHEN("model.dspark.inputs", DRAFT_BLOCKS),
+    WHEN("model.dspark.rank", DRAFT_BLOCKS),
+    WHEN("model.ngram.embedded", ABOVE("model.ngram.tables", 0)),
     WHEN("model.ngram.format", ABOVE("model.ngram.tables", 0)),
     WHEN("model.ngram.projections", ABOVE("model.ngram.tables", 0)),
     WHEN("model.mlp_bias", HAS_DENSE),
     WHEN("model.mlp_bias", ABOVE("model.mtp_layers", 0)),
     WHEN("model.encoder.hidden", ENCODES),
+    WHEN("model.encoder.attention", ENCODES),
     WHEN("model.encoder.heads", ENCODES, SEES),
     WHEN("model.encoder.intermediate", ENCODES),
     WHEN("model.encoder.glu", ENCODES),

@@ -3,6 +3,7 @@
 
 #include "plan/derive.h"
 #include "plan/layers.h"
+#include "plan/params.h"
 
 static bool has_dense_modules(const struct plan *plan)
 {
@@ -76,6 +77,11 @@ static bool needs_mla(const struct plan *plan, char *text, char *hint)
              "an indexer reads the low rank of q: kind mla or shared_kv with q_lora_rank");
     rule_say(hint, "leave model.indexer out; kind gqa has one in layers of type blocks");
     return true;
+}
+
+static uint64_t encoder_width(const struct plan *plan)
+{
+    return params_encoder_attention(&plan->model.encoder);
 }
 
 static bool has_encoder(const struct plan *plan)
@@ -505,9 +511,9 @@ static const struct rule rules[] = {
      .key = "model.encoder.heads",
      .shape = RULE_DIVIDES,
      .applies = has_encoder,
-     .a = MEMBER("encoder hidden", model.encoder.hidden),
+     .a = DERIVED("encoder attention", encoder_width),
      .b = MEMBER("encoder heads", model.encoder.heads),
-     .also = {"model.encoder.hidden"}},
+     .also = {"model.encoder.hidden", "model.encoder.attention"}},
     {.name = "encoder-width",
      .key = "model.encoder.intermediate",
      .shape = RULE_POSITIVE,

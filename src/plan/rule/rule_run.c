@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
+#include "plan/layers.h"
 #include "plan/speculation.h"
 #include "plan/schema/schema.h"
 
@@ -62,9 +63,20 @@ static bool draft_broken(const struct plan *plan, char *text, char *hint)
     if (mtp && !plan->model.mtp_layers) {
         rule_say(text, "the model has no prediction module to draft with");
         rule_say(hint, "name a draft in workload.speculation.model");
+    } else if (mtp && plan->model.mtp_enabled && !plan_modules(plan)) {
+        rule_say(text, "the software leaves this model's prediction module out");
+        rule_say(hint, "name a draft in workload.speculation.model");
     } else if (mtp && !plan->model.mtp_enabled) {
         rule_say(text, "the model's prediction module drafts and is not enabled");
         rule_say(hint, "leave model.mtp_enabled out");
+    } else if (s->method == DRAFT_DSPARK && !plan->model.dspark.layers) {
+        rule_say(text, "the model has no layers that draft blocks of tokens");
+        rule_say(hint, "name a draft in workload.speculation.model");
+    } else if (s->method == DRAFT_DSPARK &&
+               (plan->stack.kind == STACK_TRTLLM || !plan_shares_kv(plan))) {
+        rule_say(text, "layers that draft blocks of tokens %s are not modelled",
+                 plan_shares_kv(plan) ? "on trtllm" : "in models without shared_kv");
+        rule_say(hint, "stack vllm or sglang, attention of kind shared_kv");
     } else if (plan_runs_draft(plan) && plan->parallel.pp > 1) {
         rule_say(text, "a draft beside %" PRIu64 " pipeline stages is not modelled",
                  plan->parallel.pp);
@@ -97,6 +109,12 @@ static bool draft_size_broken(const struct plan *plan, char *text, char *hint)
     const struct drafter *d = &plan->workload.speculation.size;
     struct plan draft;
     plan_draft(plan, 1, &draft);
+    if (plan_drafts_blocks(plan)) {
+        rule_say(text, "layers that draft blocks, of %" PRIu64 " experts, cannot be laid out",
+                 draft.model.moe.experts);
+        rule_say(hint, "ranks of experts that divide model.dspark.experts");
+        return !rule_check_layout(&draft);
+    }
     rule_say(hint, "hidden, heads, kv_heads, head_dim, intermediate and vocab, heads "
                    "and widths in as many parts as parallel.tp");
     rule_say(text, "a draft of %" PRIu64 " layers of these sizes cannot be laid out",

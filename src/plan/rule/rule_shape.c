@@ -177,7 +177,32 @@ static bool has_ngrams(const struct plan *plan)
     return plan->model.ngram.tables > 0;
 }
 
+static bool embeds_ngrams(const struct plan *plan)
+{
+    return has_ngrams(plan) && plan->model.ngram.embedded;
+}
+
+static bool embedded_broken(const struct plan *plan, char *text, char *hint)
+{
+    const struct model *model = &plan->model;
+    const struct other others[] = {
+        {model->ngram.tables > 1, "several tables", "set model.ngram.tables to 1"},
+        {model->ngram.conv > 0, "a convolution", "set model.ngram.conv to 0"},
+        {model->residual_streams > 1, "copies of the residual",
+         "set model.residual_streams to 1"},
+        {plan->memory.ngram_host, "a table in host memory",
+         "set memory.ngram_host to false, no engine has that one there"},
+    };
+    return NAMES_OTHER(others, "n-grams as part of the embedding");
+}
+
 static const struct rule rules[] = {
+    {.name = "ngram-embedded-alone",
+     .key = "model.ngram.embedded",
+     .shape = RULE_OTHER,
+     .applies = embeds_ngrams,
+     .broken = embedded_broken,
+     .also = {"model.ngram.tables", "memory.ngram_host"}},
     {.name = "query-rank-alone",
      .key = "model.attention.q_lora_rank",
      .shape = RULE_OTHER,

@@ -320,10 +320,10 @@ const char *word_catalogue(const char *kind, const char *name)
 
 /* What follows a name where the checkpoint is another model: distilled into one, a draft for
  * it, with experts left out, or one of the family of another size. */
-static const char *const others[] = {"distill",    "-qwen",      "-llama", "eagle",  "dflash",
-                                     "speculator", "-reap",      "prune",  "-flash", "-air",
-                                     "-lite",      "-mini",      "-nano",  "-tiny",  "-omni",
-                                     "-vision",    "-multimodal"};
+static const char *const others[] = {"distill", "-sparse",    "-qwen",      "-llama", "eagle",
+                                     "dflash",  "speculator", "-reap",      "prune",  "-flash",
+                                     "-air",    "-lite",      "-mini",      "-nano",  "-tiny",
+                                     "-omni",   "-vision",    "-multimodal"};
 
 bool word_is_another(const char *rest)
 {

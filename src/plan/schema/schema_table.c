@@ -289,6 +289,24 @@ const struct field schema_table[] = {
            "format of the tables; none: fp8 where precision.weights is in 8 bits, else bf16"),
     FORMAT("model.ngram.projections", model.ngram.projections, words_format_or_none, "none",
            "format of what projects their rows to keys and a value; none: bf16"),
+    BOOL("model.ngram.embedded", model.ngram.embedded, "false",
+         "the embedding is the mean of a token's row and of what projects each of these rows, "
+         "without gates (LongCat-Flash-Lite); tables: 1"),
+
+    /* ---- model.dspark: layers that draft a block of tokens ---- */
+
+    COUNT(
+        "model.dspark.layers", model.dspark.layers, 0, 1000, "0",
+        "window layers of the checkpoint that draft a block of tokens in one pass, held where "
+        "workload.speculation.method is dspark (DeepSeek-V4.1: 3); 0: none"),
+    COUNT("model.dspark.experts", model.dspark.experts, 0, 1e6, "0",
+          "routed experts of each; 0: as many as the model's layers have"),
+    COUNT("model.dspark.top_k", model.dspark.top_k, 0, 1e6, "0",
+          "experts that a token of theirs chooses; 0: as many as the model's"),
+    COUNT("model.dspark.inputs", model.dspark.inputs, 0, 1000, "0",
+          "layers of the model whose hidden rows one projection makes a row of"),
+    COUNT("model.dspark.rank", model.dspark.rank, 0, 1e6, "0",
+          "rank of their Markov head: of two tables of the vocabulary; 0: none"),
 
     /* ---- model.encoder: images before the language model ---- */
 
@@ -297,7 +315,9 @@ const struct field schema_table[] = {
     COUNT("model.encoder.hidden", model.encoder.hidden, 0, 1e7, "0",
           "hidden size of a patch in the encoder"),
     COUNT("model.encoder.heads", model.encoder.heads, 0, 1e6, "0",
-          "attention heads of the encoder, which split its hidden size"),
+          "attention heads of the encoder, which split its hidden size, or attention"),
+    COUNT("model.encoder.attention", model.encoder.attention, 0, 1e7, "0",
+          "values of all its heads together (Kimi-K3: 1536); 0: its hidden size"),
     COUNT("model.encoder.intermediate", model.encoder.intermediate, 0, 1e8, "0",
           "width of the encoder's feed-forward networks"),
     BOOL("model.encoder.glu", model.encoder.glu, "false",
@@ -630,7 +650,8 @@ const struct field schema_table[] = {
          "chance of a proposed token to be accepted when those before it were; 0.85 to 0.9 in "
          "DeepSeek-V3's report, of its first"),
     WORD("workload.speculation.method", workload.speculation.method, words_draft, "ngram",
-         "what proposes; follows from a named model, else from the model's mtp_layers"),
+         "what proposes; follows from a named model, else from the model's mtp_layers and "
+         "dspark"),
     TEXT("workload.speculation.model", workload.speculation.model, "",
          "the draft: a dense model's name or file, which gives the sizes below where layers "
          "does not"),

@@ -15,7 +15,7 @@ const char *const words_linear[] = {"gated_delta_net", "kimi_delta", "lightning"
 const char *const words_mode[] = {"train", "prefill", "decode", "serve", NULL};
 const char *const words_shares[] = {"nothing", "embedding", "ends", NULL};
 const char *const words_role[] = {"whole", "prompts", "answers", NULL};
-const char *const words_draft[] = {"ngram", "mtp", "model", NULL};
+const char *const words_draft[] = {"ngram", "mtp", "model", "dspark", NULL};
 const char *const words_dtype[] = {"none",        "f32",       "bf16",    "f16",   "fp8",
                                    "fp8_channel", "fp8_block", "mxfp8",   "mxfp4", "nvfp4",
                                    "int8",        "int4",      "int4_32", "nf4",   "nf4_double",

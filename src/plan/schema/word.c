@@ -27,6 +27,8 @@ static const struct meaning {
     {words_draft, "ngram", "what followed the same tokens before: holds and takes nothing"},
     {words_draft, "mtp", "the model's own prediction module"},
     {words_draft, "model", "a smaller model beside it, of workload.speculation.model's sizes"},
+    {words_draft, "dspark",
+     "the model's own layers, a block of tokens in one pass (model.dspark)"},
     {words_dtype, "none", "the tensor does not exist"},
     {words_dtype, "f32", "4 bytes, IEEE single"},
     {words_dtype, "bf16", "2 bytes, bfloat16"},

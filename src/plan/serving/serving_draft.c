@@ -44,6 +44,10 @@ static enum status refuse_draft(struct job *job, const struct serving_draft *dra
     if (draft->method == DRAFT_MTP && !(known && plan->model.mtp_layers))
         *why = "moeplan knows no prediction module of this model: its weights matter to memory "
                "and are not modelled";
+    else if (draft->method == DRAFT_DSPARK && !(known && plan->model.dspark.layers))
+        *why =
+            "moeplan knows no layers of this model that draft blocks: their weights matter to "
+            "memory and are not modelled";
     else if (draft->method != DRAFT_NGRAM && job_drafted(job, "parallel.pp", 1) > 1)
         *why = "a draft beside pipeline stages matters to memory and is not modelled";
     return STATUS_OK;

@@ -42,6 +42,10 @@ void sglang_write_away(struct job_writer *writer);
 enum status sglang_set_states(struct job *job);
 void sglang_write_states(struct job_writer *writer);
 
+/* What proposes tokens. */
+enum status sglang_set_draft(struct job *job);
+void sglang_write_draft(struct job_writer *writer);
+
 /* Whether images are taken. */
 enum status sglang_set_encoder(struct job *job);
 void sglang_write_encoder(struct job_writer *writer);

@@ -363,7 +363,7 @@ static void write_scheduler(struct job_writer *writer)
 
 static void write_draft(struct job_writer *writer)
 {
-    static const char *const kinds[] = {"NGram", "MTP", "Draft_Target"};
+    static const char *const kinds[] = {"NGram", "MTP", "Draft_Target", "DSpark"};
     const struct speculation *s = &writer->plan->workload.speculation;
     const char *path = serving_draft_path(writer->plan);
     if (!s->tokens || (s->method == DRAFT_MODEL && !path[0]))

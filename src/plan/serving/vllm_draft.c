@@ -84,6 +84,8 @@ enum status vllm_set_draft(struct job *job, uint64_t tokens)
         method = "ngram";
     if (method ? strstr(method, "mtp") != NULL : !job_given(job, draft.model_flag))
         draft.method = DRAFT_MTP;
+    else if (method && text_equal(method, "dspark") && !job_given(job, draft.model_flag))
+        draft.method = DRAFT_DSPARK;
     else if (method && (text_starts(method, "ngram") || text_equal(method, "suffix")))
         draft.method = DRAFT_NGRAM;
     if (tokens)
@@ -95,7 +97,7 @@ enum status vllm_set_draft(struct job *job, uint64_t tokens)
 
 void vllm_write_draft(struct job_writer *writer)
 {
-    static const char *const methods[] = {"ngram", "mtp", "draft_model"};
+    static const char *const methods[] = {"ngram", "mtp", "draft_model", "dspark"};
     const struct workload *w = &writer->plan->workload;
     const struct speculation *s = &w->speculation;
     const char *path = serving_draft_path(writer->plan);

@@ -204,7 +204,9 @@ static const char *drafter_name(const struct plan *plan)
     const struct speculation *s = &plan->workload.speculation;
     if (s->method == DRAFT_MODEL)
         return s->model[0] ? s->model : "a model";
-    return s->method == DRAFT_MTP ? "its module" : "n-grams";
+    return s->method == DRAFT_MTP      ? "its module"
+           : s->method == DRAFT_DSPARK ? "its layers for blocks"
+                                       : "n-grams";
 }
 
 static void append_micro_batches(const struct plan *plan, struct text *text)

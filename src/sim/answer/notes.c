@@ -75,7 +75,7 @@ static size_t add_compressed(const struct plan *plan, struct note notes[OWN])
             "model.layer_types",
             "assumed: an engine's cache of csa and hca layers is counted by what it holds, not "
             "by its pages; workspaces of their kernels are not modelled");
-    if (plan->workload.mode != MODE_TRAIN && model->ngram.tables)
+    if (plan->workload.mode != MODE_TRAIN && model->ngram.tables && !model->ngram.embedded)
         notes[n++] = note_of(
             "model.ngram.tables",
             "assumed: tables of n-grams are on the first stage and added before its layers, "

@@ -32,6 +32,8 @@ static void count_layers(const struct plan *plan, const struct slots *slots,
         if (cache_name(mixer) || mixer == MIXER_LINEAR)
             count[mixer == MIXER_REUSE || mixer == MIXER_BLOCKS ? MIXER_FULL : mixer] += layers;
     }
+    if (plan_drafts_blocks(plan))
+        count[MIXER_WINDOW] += plan->model.dspark.layers;
 }
 
 static uint64_t least_common_multiple(uint64_t a, uint64_t b)
@@ -153,11 +155,12 @@ static uint64_t choice_bytes(const struct plan *plan, const struct slots *slots,
     return checked_mul(layers, each, &overflow);
 }
 
-/* A draft model's keys and values of the same tokens. */
+/* A draft model's keys and values of the same tokens; layers of a block are among the model's
+ * (count_layers). */
 static uint64_t draft_bytes(const struct plan *plan, uint64_t tokens)
 {
     struct plan draft;
-    if (!plan_holds_draft(plan))
+    if (!plan_holds_draft(plan) || plan_drafts_blocks(plan))
         return 0;
     plan_draft(plan, 1, &draft);
     return cache_sequence_bytes(&draft, tokens);

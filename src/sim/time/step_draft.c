@@ -9,7 +9,8 @@
  * verified, once; one of every branch for each further token that it proposes (vLLM
  * v1/spec_decode/eagle.py, propose; SGLang speculative/eagle_worker.py, draft_forward). None
  * runs in halves (SGLang batch_overlap/two_batch_overlap.py, is_draft_worker; vLLM's proposers
- * have no micro-batches), or beside its exchanges (models/deepseek_v2.py, is_nextn). */
+ * have no micro-batches), or beside its exchanges (models/deepseek_v2.py, is_nextn). Layers of
+ * a block draft all of it in the first pass (v1/worker/gpu/spec_decode/dspark). */
 static void pass_plan(const struct plan *plan, enum draft_pass pass, struct plan *out)
 {
     const struct workload *w = &plan->workload;
@@ -20,7 +21,7 @@ static void pass_plan(const struct plan *plan, enum draft_pass pass, struct plan
 
 static double passes_of(const struct plan *plan, enum draft_pass pass)
 {
-    bool decodes = plan->workload.mode == MODE_DECODE;
+    bool decodes = plan->workload.mode == MODE_DECODE && !plan_drafts_blocks(plan);
     return pass == DRAFT_FIRST ? 1
            : decodes           ? (double)plan->workload.speculation.tokens - 1
                                : 0;

@@ -30,8 +30,9 @@ uint64_t encoder_adapters(const struct plan *plan)
 {
     const struct encoder *e = &plan->model.encoder;
     const uint64_t networks = e->glu ? 3 : 2;
+    const uint64_t heads = params_encoder_attention(e);
     const uint64_t sides =
-        (e->hidden + 3 * e->hidden) + 2 * e->hidden + networks * (e->hidden + e->intermediate);
+        (e->hidden + 3 * heads) + heads + e->hidden + networks * (e->hidden + e->intermediate);
     return encoder_adapts(plan) ? e->layers * plan->lora.rank * sides : 0;
 }
 
@@ -132,7 +133,7 @@ struct encoder_widths encoder_widths(const struct plan *plan, struct sizes *z)
 {
     const struct encoder *e = &plan->model.encoder;
     struct size tp = encoder_ranks(plan, z), hidden = size_const(z, e->hidden);
-    struct size context = size_ceil_div(z, hidden, tp);
+    struct size context = size_ceil_div(z, size_const(z, params_encoder_attention(e)), tp);
     struct size inter = size_ceil_div(z, size_const(z, e->intermediate), tp);
     return (struct encoder_widths){
         .of = {[ENCODER_HIDDEN] = hidden,

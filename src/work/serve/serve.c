@@ -554,6 +554,8 @@ enum status serve_build(const struct plan *plan, struct work *work, enum moe_pat
         serve_cache(plan, work, style->cache_block);
     serve_encoder(plan, work, style->profile != NULL);
     serve_before(plan, work, style, v.tokens);
+    if (!style->profile)
+        serve_embedded(plan, work, v.tokens);
     serve_draft(plan, work, style);
     TRY(layers(&v, err));
     serve_gathers(plan, work, style);

@@ -100,5 +100,6 @@ void serve_gathers(const struct plan *plan, struct work *work, const struct serv
 /* Of hyper-connections and n-grams, and what attention to pooled blocks keeps:
  * serve_residual.c. */
 void serve_residual_weights(const struct plan *plan, struct work *work);
+void serve_embedded(const struct plan *plan, struct work *work, struct size tokens);
 
 #endif

@@ -1,7 +1,8 @@
 /* What a draft holds beside the model that verifies: its weights, and keys and values of the
  * same sequences in its layers. The model's own prediction module needs no file: it is a layer
- * of the model (model.mtp_enabled), and shares embedding and head. Temporaries of a draft's
- * pass are smaller than those of the step, and are not alive beside them. */
+ * of the model (model.mtp_enabled), and shares embedding and head; layers that draft blocks of
+ * tokens are no layers of the step, and are held as a draft is. Temporaries of a draft's pass
+ * are smaller than those of the step, and are not alive beside them. */
 #include "base/checked.h"
 #include "base/text.h"
 #include "plan/speculation.h"
@@ -31,7 +32,8 @@ static bool is_shared(const struct plan *plan, const struct buffer *buffer)
     enum draft_shares shares = plan->workload.speculation.shares;
     bool first = text_equal(buffer->name, "embedding_weights");
     bool last = text_equal(buffer->name, "head_weights");
-    return (first && shares != SHARES_NOTHING) || (last && shares == SHARES_ENDS);
+    return (first && shares != SHARES_NOTHING) || (last && shares == SHARES_ENDS) ||
+           ((first || last) && plan_drafts_blocks(plan));
 }
 
 /* Of one rank, by the same list as any model's; saturates. */
@@ -94,6 +96,22 @@ static uint64_t entry_bytes(const struct plan *plan, const struct plan *draft)
     return overflow ? UINT64_MAX / 4 : 2 * (projection + wider);
 }
 
+/* Of layers that draft blocks: what projects hidden rows, whole on every rank and in the format
+ * of attention, with a norm; two tables of the vocabulary over tp and what says how far a block
+ * is trusted, in 16 bits (vLLM models/deepseek_v41/nvidia/dspark.py: main_proj, main_norm,
+ * markov_head, confidence_head). */
+static struct size block_entry(const struct plan *plan, struct sizes *s)
+{
+    const struct dspark *d = &plan->model.dspark;
+    struct size hidden = size_slot(s, SLOT_HIDDEN);
+    struct size vocab = size_ceil_div(s, size_slot(s, SLOT_VOCAB), size_slot(s, SLOT_TP));
+    struct size projection = size_matrix_bytes(s, plan_part_format(plan, PART_ATTENTION_IN),
+                                               hidden, size_times(s, hidden, d->inputs));
+    struct size tables = size_times(s, vocab, 2 * 2 * d->rank);
+    struct size vectors = size_times(s, size_plus(s, size_times(s, hidden, 2), d->rank), 2);
+    return size_sum(s, SIZES(projection, tables, vectors));
+}
+
 void serve_draft(const struct plan *plan, struct work *work, const struct serve_style *style)
 {
     struct plan *draft;
@@ -104,7 +122,10 @@ void serve_draft(const struct plan *plan, struct work *work, const struct serve_
     struct sizes *s = &work->sizes;
     hold(work, "draft_weights", CATEGORY_WEIGHTS, size_const(s, 1),
          size_const(s, weights_bytes(plan, draft, style, work->arena)));
-    if (entry_bytes(plan, draft))
+    if (plan_drafts_blocks(plan))
+        hold(work, "draft_entry_weights", CATEGORY_WEIGHTS, size_const(s, 1),
+             block_entry(plan, s));
+    else if (entry_bytes(plan, draft))
         hold(work, "draft_entry_weights", CATEGORY_WEIGHTS, size_const(s, 1),
              size_const(s, entry_bytes(plan, draft)));
     if (!style->profile)

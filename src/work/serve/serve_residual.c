@@ -79,7 +79,7 @@ static void ngrams(const struct plan *plan, struct work *work, const struct para
     else
         serve_state(work, "ngram_tables", plan_ngram_format(plan), table, tables, source);
     uint64_t vectors = params->ngrams.norms + params->ngrams.biases;
-    uint64_t outputs = (plan->model.residual_streams + 1) * plan->model.hidden;
+    uint64_t outputs = model_ngram_outputs(&plan->model);
     struct size both =
         size_matrix_bytes(s, plan_ngram_projections(plan), size_const(s, g->tables * outputs),
                           size_const(s, g->width));
@@ -115,6 +115,71 @@ static void read_ahead(const struct plan *plan, struct work *work)
                                     "ngram_embedding.py: _prefetch_buffer"});
 }
 
+/* What is made of a step's tokens where n-grams are part of the embedding, before the first
+ * layer: their rows, what projects each of them and the mean; vLLM joins the latter to the
+ * token's row in a copy, which SGLang lets the product write to (models/longcat_flash_ngram.py,
+ * embed_batched; SGLang layers/n_gram_embedding.py, forward). vLLM's profile run embeds nothing
+ * (prepare_dummy_inputs there). */
+void serve_embedded(const struct plan *plan, struct work *work, struct size tokens)
+{
+    struct sizes *s = &work->sizes;
+    const struct ngram *g = &plan->model.ngram;
+    if (!g->tables || !g->embedded)
+        return;
+    uint64_t copies = plan->stack.kind == STACK_VLLM ? 2 : 1;
+    struct size hidden = size_slot(s, SLOT_HIDDEN);
+    const struct {
+        const char *name;
+        struct size width;
+    } rows[] = {
+        {"ngram_rows", size_const(s, g->width)},
+        {"ngrams_projected", size_times(s, hidden, copies * g->heads)},
+        {"ngrams_mean", hidden},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        work_buffer(work, (struct buffer){.name = rows[i].name,
+                                          .category = CATEGORY_ACTIVATION,
+                                          .segment = SEGMENT_EMBED,
+                                          .dtype = plan->precision.activations,
+                                          .n_dims = 2,
+                                          .dims = {tokens, rows[i].width},
+                                          .count = size_slot(s, SLOT_STAGE_EMBEDDING),
+                                          .life = LIFE_TRANSIENT,
+                                          .last = WORK_NONE});
+}
+
+/* Tokens before those of a step that n-grams are made of: vLLM keeps the last ones of a
+ * sequence and the embedded rows of a step (the same, LongcatNgramModelState), SGLang all of
+ * every sequence, here of the longest that is planned, made behind the pool
+ * (model_executor/model_runner.py, maybe_init_ngram_embedding: token_table). */
+static void embedded_state(const struct plan *plan, struct work *work)
+{
+    struct sizes *s = &work->sizes;
+    const struct ngram *g = &plan->model.ngram;
+    bool vllm = plan->stack.kind == STACK_VLLM, decodes = plan->workload.mode == MODE_DECODE;
+    if (!g->tables || !g->embedded || plan->stack.kind == STACK_GENERIC)
+        return;
+    struct size tokens = size_slot(s, decodes ? SLOT_CONTEXT : SLOT_SEQUENCE_FULL);
+    struct buffer kept = {.name = "ngram_tokens",
+                          .category = CATEGORY_WORKSPACE,
+                          .segment = SEGMENT_STEP,
+                          .dtype = DTYPE_I32,
+                          .n_dims = 2,
+                          .dims = {size_slot(s, SLOT_MAX_SEQS), tokens},
+                          .count = size_slot(s, SLOT_STAGE_EMBEDDING),
+                          .life = LIFE_PERSISTENT,
+                          .source = "SGLang model_executor/model_runner.py: token_table"};
+    if (vllm) {
+        kept.name = "embedded_rows";
+        kept.dtype = plan->precision.activations;
+        kept.dims[0] = size_slot(s, SLOT_STEP_TOKENS);
+        kept.dims[1] = size_slot(s, SLOT_HIDDEN);
+        kept.state = true;
+        kept.source = "vLLM models/longcat_flash_ngram.py: _inputs_embeds_buf";
+    }
+    work_buffer(work, kept);
+}
+
 /* ---- choices ---- */
 
 void serve_residual_weights(const struct plan *plan, struct work *work)
@@ -124,4 +189,5 @@ void serve_residual_weights(const struct plan *plan, struct work *work)
     streams(plan, work, &params);
     ngrams(plan, work, &params);
     read_ahead(plan, work);
+    embedded_state(plan, work);
 }

@@ -82,6 +82,8 @@ uint16_t step_one(struct step *s, uint16_t x);
 /* The copies with the embeddings of n-grams added, as often as the model has tables: on the
  * first stage, before its layers. */
 uint16_t step_ngrams(struct step *s, uint16_t x);
+/* The embedded tokens with those of n-grams that are part of the embedding. */
+uint16_t step_ngrams_embedded(struct step *s, uint16_t x);
 /* Before the head, and of all tokens, what attention residuals make of x and of all blocks. */
 uint16_t step_weighed(struct step *s, uint16_t x);
 /* The sequence gathered over tp where sp splits it; x itself elsewhere. */

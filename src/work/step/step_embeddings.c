@@ -3,7 +3,8 @@
  * its own output and adds what a projection makes of it. Source: transformers
  * gemma4/modular_gemma4.py, get_per_layer_inputs, project_per_layer_inputs and
  * Gemma4TextDecoderLayer. And embeddings of n-grams, which a layer adds to every copy of the
- * residual (Qwen3.8-Flash-Next): vLLM models/qwen4_exp/nvidia/ple_layer.py. */
+ * residual (Qwen3.8-Flash-Next): vLLM models/qwen4_exp/nvidia/ple_layer.py; or that are part of
+ * the embedding (LongCat-Flash-Lite): models/longcat_flash_ngram.py there, NgramEmbedding. */
 #include "plan/layers.h"
 #include "work/step/step.h"
 
@@ -140,7 +141,31 @@ static uint16_t add_ngrams(struct step *s, uint16_t x)
 
 uint16_t step_ngrams(struct step *s, uint16_t x)
 {
-    for (uint64_t i = 0; i < s->plan->model.ngram.tables; i++)
+    const struct ngram *g = &s->plan->model.ngram;
+    for (uint64_t i = 0; i < (g->embedded ? 0 : g->tables); i++)
         x = add_ngrams(s, x);
     return x;
+}
+
+/* Each head's row is multiplied alone; the mean of these and of the token's own row. */
+uint16_t step_ngrams_embedded(struct step *s, uint16_t x)
+{
+    struct layer *l = &s->l;
+    const struct ngram *g = &s->plan->model.ngram;
+    if (!g->embedded || !g->tables)
+        return x;
+    struct size heads = size_const(l->z, g->heads), hidden = s->d.width[COL_HIDDEN];
+    struct size rows = s->d.rows[ROW_LOCAL], all = size_mul(l->z, rows, heads);
+    struct size part = size_const(l->z, g->width / g->heads);
+    uint16_t read = ngram_rows(s);
+    uint16_t w =
+        layer_weights_as(l, "w_ngrams", plan_ngram_projections(s->plan), heads, part, hidden);
+    uint16_t projected = step_rows(s, "ngrams_projected", CATEGORY_ACTIVATION, all, hidden);
+    layer_gemm(l, "ngram_projection", read, w, WORK_NONE, projected, layer_no_groups(),
+               (struct gemm_shape){.rows = all, .k = part, .n = hidden, .groups = heads});
+    uint16_t mean = step_rows(s, "ngrams_mean", CATEGORY_ACTIVATION, rows, hidden);
+    step_op(s, "mean_ngrams", KERNEL_ROPE,
+            OPERANDS(MANY(0, true, false, projected), MANY(1, true, false, x),
+                     MANY(2, false, true, mean)));
+    return mean;
 }

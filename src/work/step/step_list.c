@@ -92,7 +92,7 @@ static void add_all(struct step *s)
     uint16_t x = step_embedding(s), tokens = x;
     size_t embedding_end = s->l.work->n_ops;
     struct layer_embeddings own = step_layer_embeddings(s, x);
-    struct part copies = {.in = step_images(s, x, images)};
+    struct part copies = {.in = step_images(s, step_ngrams_embedded(s, x), images)};
     copies.first = s->l.work->n_ops;
     copies.out = step_copies(s, copies.in);
     size_t copies_end = s->l.work->n_ops;
