@@ -33,7 +33,7 @@ static struct job new_job(const struct input *in, const struct job_framework *fr
     struct job job = {.arena = in->arena,
                       .err = in->err,
                       .file = arena_strdup(in->arena, in->name),
-                      .folder = part_folder_of_path(in->arena, in->name),
+                      .folder = text_folder(in->name, in->arena),
                       .framework = framework,
                       .request = in->request};
     job.draft.arena = in->arena;

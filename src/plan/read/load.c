@@ -444,7 +444,7 @@ static enum status load_node(const char *file, const struct node *root,
     struct load load, from = {
                           .loader = {.arena = arena, .err = err, .shelf = shelf},
                           .file = arena_strdup(arena, file),
-                          .folder = part_folder_of_path(arena, file),
+                          .folder = text_folder(file, arena),
                           .overrides = overrides,
                           .n_overrides = n_overrides,
                           .rules = rules,

@@ -464,21 +464,12 @@ static const char *spelling(const struct model_name *name, enum model_catalog ca
     return all[catalog];
 }
 
-/* A folder's name may end with '/'. */
-static const char *without_slashes(const char *name, struct arena *arena)
-{
-    size_t n = strlen(name);
-    while (n > 1 && name[n - 1] == '/')
-        n--;
-    return arena_strndup(arena, name, n);
-}
-
 /* The last part of a path, in lower case; of a snapshot in the hub's cache, .../models--OWNER--
  * NAME/snapshots/HASH, its name. */
 const char *model_name_base(const char *name, struct arena *arena)
 {
     static const char cached[] = "/models--";
-    const char *base = text_base_name(without_slashes(name, arena));
+    const char *base = text_base_name(text_without_slashes(name, arena));
     const char *folder = strstr(name, cached);
     const char *owner = folder ? strstr(folder + sizeof cached - 1, "--") : NULL;
     if (owner)
@@ -564,7 +555,7 @@ const char *model_name_or_folder(const char *name, struct arena *arena)
 
 const char *model_name_of_path(const char *path, struct arena *arena)
 {
-    const char *name = without_slashes(path, arena);
+    const char *name = text_without_slashes(path, arena);
     const char *model = model_name_or_folder(name, arena);
     return model ? model : model_name_from(NAMES_HUB, text_base_name(name), arena);
 }
@@ -572,7 +563,7 @@ const char *model_name_of_path(const char *path, struct arena *arena)
 const char *model_name_inside(const char *path, struct arena *arena)
 {
     const char *model = model_name_of_path(path, arena);
-    const char *at = text_base_name(without_slashes(path, arena));
+    const char *at = text_base_name(text_without_slashes(path, arena));
     while (!model && (at = strchr(at, '-')) != NULL)
         model = model_name_from(NAMES_HUB, ++at, arena);
     return model;

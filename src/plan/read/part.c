@@ -39,14 +39,6 @@ struct part {
 
 /* ---- names ---- */
 
-const char *part_folder_of_path(struct arena *arena, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return ".";
-    return slash == path ? "/" : arena_strndup(arena, path, (size_t)(slash - path));
-}
-
 void part_name_of_path(char name[PLAN_NAME], const char *path)
 {
     const char *end = path + strlen(path), *start = end;
@@ -251,7 +243,7 @@ static enum status read_called(struct part *part, const struct node *value, cons
     if (root->kind != NODE_MAPPING)
         return err_at(loader->err, root->mark, "a %s file holds a mapping, not %s", part->key,
                       node_kind_name(root->kind));
-    TRY(read_mapping(part, root, part_folder_of_path(loader->arena, path)));
+    TRY(read_mapping(part, root, text_folder(path, loader->arena)));
     if (hub)
         TRY(set_by_name(part, value));
     resize_cluster(part, &found, value->mark);
