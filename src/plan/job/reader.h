@@ -3,7 +3,7 @@
 #define MOEPLAN_PLAN_JOB_READER_H
 
 #include "plan/job/job.h"
-#include "plan/read/model_names.h"
+#include "plan/read/model_from.h"
 #include "plan/text/shell.h"
 
 /* ---- tables ---- */

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/checked.h"
 #include "base/text.h"
 #include "plan/read/apply.h"
 #include "plan/read/catalog.h"
@@ -114,19 +113,6 @@ static bool is_missing(const struct load *load, const struct field *field, size_
     return !expert || plan_moe_layers(load->loader.plan) > 0;
 }
 
-/* A model that says nothing of experts is dense in all layers. */
-static void settle_dense(struct load *load)
-{
-    struct model *model = &load->loader.plan->model;
-    const struct mark zero = apply_origin(&load->loader, "model.moe.experts");
-    const char *const keys[] = {"model.moe.top_k", "model.moe.intermediate"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys && !zero.file; i++)
-        if (apply_origin(&load->loader, keys[i]).file)
-            return; /* a MoE model with a key missing */
-    if (!model->moe.experts && model->moe_every == 1 && !model_has_parts(model))
-        model->dense_layers = model->layers;
-}
-
 static enum status check_required(struct load *load, size_t part)
 {
     size_t n;
@@ -144,28 +130,6 @@ static enum status check_required(struct load *load, size_t part)
 }
 
 /* ---- what follows ---- */
-
-/* Zeros that stand for a value of the model itself. */
-static void complete_model(struct model *model)
-{
-    struct attention *attention = &model->attention;
-    bool overflow = false;
-    if (model_has_parts(model) && !model->dense_layers)
-        model->dense_layers = model_ffns(model, FFN_DENSE);
-    if (attention->kind == ATTENTION_GQA && attention->kv_heads == 0)
-        attention->kv_heads = attention->heads;
-    if (model->layer_embedding.width && !model->layer_embedding.vocab)
-        model->layer_embedding.vocab = model->vocab;
-    if (attention->kind == ATTENTION_GQA && attention->head_dim == 0 && attention->heads)
-        attention->head_dim = model->hidden / attention->heads;
-    if (model->linear.key_heads == 0)
-        model->linear.key_heads = model->linear.heads;
-    if (model->linear.key_dim == 0)
-        model->linear.key_dim = model->linear.head_dim;
-    if (model->moe.shared_intermediate == 0)
-        model->moe.shared_intermediate =
-            checked_mul(model->moe.shared_experts, model->moe.intermediate, &overflow);
-}
 
 /* A file named in the plan stands beside the plan, one named on the command line in the working
  * directory; each is looked for in the other place too. */
@@ -235,9 +199,8 @@ static enum status load_draft(struct load *load)
     other.loader.origins = arena_alloc(load->loader.arena, n, sizeof *other.loader.origins);
     schema_defaults(other.loader.plan);
     TRY(part_load(&other.loader, part_keys[0], &name, load->folder, &other.part_marks[0]));
-    settle_dense(&other);
+    follow_model(&other.loader, &other.loader.plan->model);
     TRY(check_required(&other, 0));
-    complete_model(&other.loader.plan->model);
     const struct drafter said = s->size;
     if (drafter_of(&other.loader.plan->model, &s->size)) {
         keep_entry(&said, &s->size);
@@ -250,7 +213,6 @@ static enum status load_draft(struct load *load)
 static enum status complete(struct load *load)
 {
     struct routing *routing = &load->loader.plan->moe.routing;
-    complete_model(&load->loader.plan->model);
     follow_layout(&load->loader, load->file);
     if (load->loader.plan->name[0] == '\0')
         part_name_of_path(load->loader.plan->name,
@@ -385,7 +347,7 @@ static enum status load_root(struct load *load, const struct node *root)
         TRY(pool_apply(&load->loader, load->pool, &sets));
     if (pool)
         TRY(pool_set_apart(&load->loader, pool));
-    settle_dense(load);
+    follow_model(&load->loader, &load->loader.plan->model);
     for (size_t i = 0; i < PARTS; i++)
         TRY(check_required(load, i));
     TRY(complete(load));

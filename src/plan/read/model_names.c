@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "plan/schema/word.h"
@@ -489,28 +488,35 @@ bool model_names_a_file(const char *name)
     return false;
 }
 
-const char *model_name_from(enum model_catalog catalog, const char *name, struct arena *arena)
+const char *model_name_called(enum model_catalog catalog, const char *name)
 {
-    if (catalog == NAMES_HUB && model_names_a_file(name))
-        return NULL;
-    const char *best = NULL;
-    size_t longest = 0;
-    const char *wanted = catalog == NAMES_HUB ? model_name_base(name, arena) : name;
     for (size_t i = 0; i < N_NAMES; i++) {
         const char *known = spelling(&names[i], catalog);
-        size_t length = known ? strlen(known) : 0;
-        bool begins = known && catalog == NAMES_HUB && text_starts(wanted, known) &&
+        if (known && text_equal(name, known))
+            return names[i].ours;
+    }
+    return NULL;
+}
+
+const char *model_name_begun(const char *name, const char **rest, struct arena *arena)
+{
+    const char *best = NULL, *wanted = model_name_base(name, arena);
+    size_t longest = 0;
+    if (model_names_a_file(name))
+        return NULL;
+    for (size_t i = 0; i < N_NAMES; i++) {
+        size_t length = strlen(names[i].hub);
+        bool begins = text_starts(wanted, names[i].hub) &&
                       (wanted[length] == '\0' || wanted[length] == '-');
-        bool same = known && text_equal(wanted, known);
-        if ((begins || same) && length > longest) {
+        if (begins && length > longest) {
             best = names[i].ours;
             longest = length;
         }
     }
-    if (!best || catalog != NAMES_HUB)
-        return best;
-    const char *rest = wanted + longest;
-    return word_is_another(rest) || model_size_differs(best, rest, arena) ? NULL : best;
+    if (!best || word_is_another(wanted + longest))
+        return NULL;
+    *rest = wanted + longest;
+    return best;
 }
 
 uint64_t model_name_positions(const char *name, struct arena *arena)
@@ -545,28 +551,6 @@ const char *model_name_of_letters(enum model_catalog catalog, const char *name,
             return names[i].ours;
     }
     return NULL;
-}
-
-const char *model_name_or_folder(const char *name, struct arena *arena)
-{
-    const char *config = arena_printf(arena, "%s/config.json", name);
-    return access(config, R_OK) == 0 ? config : model_name_from(NAMES_HUB, name, arena);
-}
-
-const char *model_name_of_path(const char *path, struct arena *arena)
-{
-    const char *name = text_without_slashes(path, arena);
-    const char *model = model_name_or_folder(name, arena);
-    return model ? model : model_name_from(NAMES_HUB, text_base_name(name), arena);
-}
-
-const char *model_name_inside(const char *path, struct arena *arena)
-{
-    const char *model = model_name_of_path(path, arena);
-    const char *at = text_base_name(text_without_slashes(path, arena));
-    while (!model && (at = strchr(at, '-')) != NULL)
-        model = model_name_from(NAMES_HUB, ++at, arena);
-    return model;
 }
 
 const char *model_name_to(enum model_catalog catalog, const char *name)
