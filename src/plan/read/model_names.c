@@ -481,7 +481,9 @@ const char *model_name_base(const char *name, struct arena *arena)
 
 bool model_names_a_file(const char *name)
 {
-    static const char *const ends[] = {".yaml", ".yml", ".json", ".toml", ".sh", ".py"};
+    static const char *const ends[] = {".yaml",    ".yml",  ".json",  ".toml",   ".csv",
+                                       ".sh",      ".bash", ".slurm", ".sbatch", ".job",
+                                       ".service", ".mk",   ".py",    ".ipynb"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (text_ends(name, ends[i]))
             return true;

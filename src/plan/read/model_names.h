@@ -41,7 +41,8 @@ const char *model_name_format(const char *name);
 /* The last part of a name at a hub or of a path, in lower case. */
 const char *model_name_base(const char *name, struct arena *arena);
 
-/* Whether it is a file's of a plan, a model or a job, whatever it begins with. */
+/* Whether it ends as files that moeplan reads do, of a plan, a model, a job or a table,
+ * whatever it begins with. */
 bool model_names_a_file(const char *name);
 
 /* Why a hub's model that is known is not among ours; NULL: it is, or is not known. */
