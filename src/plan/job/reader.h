@@ -372,6 +372,17 @@ void job_set_device(struct job *job);
  * hub's, or a folder's config.json; NULL: none. */
 const char *model_alone(const char *name, struct arena *arena);
 
+/* The framework whose file a tree is: the one that its keys name, or whose table knows most of
+ * them; NULL: a plan's, or nobody's. */
+const struct job_framework *job_framework_of(const struct node *root);
+
+/* Top-level keys of a tree that are flags of a framework; "a.b" counts for a mapping a. */
+size_t job_known_keys(const struct job_framework *framework, const struct node *root);
+
+/* A job names its model, and may say beside it which class loads it (axolotl's and ms-swift's
+ * model_type); a configuration is the model. */
+bool job_names_model(const struct node *root);
+
 /* Is it a model's file, with nothing of a plan? */
 bool model_alone_is(const struct node *root);
 
