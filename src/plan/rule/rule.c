@@ -186,9 +186,9 @@ static bool says_broken(const struct rule *rule, const struct plan *plan, char t
 
 /* In the order of checking: of model, cluster and parallel, and the rest. */
 static const struct rule_set *const rule_sets[] = {
-    &rule_set_model,  &rule_set_borrow, &rule_set_shape, &rule_set_layout, &rule_set_run,
-    &rule_set_shared, &rule_set_train,  &rule_set_serve, &rule_set_refused};
-enum { LAYOUT_SETS = 4, SETS = sizeof rule_sets / sizeof *rule_sets };
+    &rule_set_model, &rule_set_mixer,  &rule_set_borrow, &rule_set_shape, &rule_set_layout,
+    &rule_set_run,   &rule_set_shared, &rule_set_train,  &rule_set_serve, &rule_set_refused};
+enum { LAYOUT_SETS = 5, SETS = sizeof rule_sets / sizeof *rule_sets };
 
 const struct rule *rule_at(size_t i)
 {
