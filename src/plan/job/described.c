@@ -4,7 +4,6 @@
  * components/src/dynamo/profiler/deploy/ (v1beta1). */
 #include <string.h>
 
-
 #include "base/number.h"
 #include "plan/job/described.h"
 
