@@ -14,8 +14,7 @@
 
 uint64_t rule_product(uint64_t a, uint64_t b, uint64_t c)
 {
-    bool overflow = false;
-    return checked_mul(checked_mul(a, b, &overflow), c, &overflow);
+    return saturated_mul(saturated_mul(a, b), c);
 }
 
 void rule_say(char *to, const char *format, ...)
