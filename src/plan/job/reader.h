@@ -450,7 +450,9 @@ void job_single_sets(const struct job_request *request, struct arena *arena,
 /* STATUS_INPUT for a script in which no launch is found: launch_none.c. */
 enum status launch_none(struct job *job, const struct shell *shell);
 
-/* Is there a word in the text that only a launch has? */
+/* Does a file's name end as a script's? Or is there a word in the text that only a launch has?
+ */
+bool launch_ends_as_script(const char *name);
 bool launch_is_script(const char *name, const char *text, size_t length);
 
 /* Does a program in Python build a recipe of Megatron-Bridge? */

@@ -454,7 +454,6 @@ static const struct shell_file *file_of(const struct shell *shell,
 /* Only where none stands by itself: one in such a word, or in a script that is written here. */
 static void choose_inside(struct job *job, const struct shell *shell, struct launch *launch)
 {
-    static const char *const endings[] = {".sh", ".sbatch", ".slurm"};
     for (size_t i = 0, n; i < shell->n_commands && !launch->command; i++) {
         const struct shell_file *file = file_of(shell, &shell->commands[i], &n);
         const struct shell_word text = {.text = file ? file->text : "",
@@ -469,9 +468,8 @@ static void choose_inside(struct job *job, const struct shell *shell, struct lau
         const struct shell_file *file = &shell->files[i];
         const struct shell_word text = {.text = file->text, .mark = file->mark};
         const struct shell_command at = {.mark = file->mark, .n_variables = shell->n_variables};
-        for (size_t j = 0; j < sizeof endings / sizeof *endings; j++)
-            if (text_ends(file->name, endings[j]))
-                look_inside(job, &at, 0, &text, file->text, launch);
+        if (launch_ends_as_script(file->name))
+            look_inside(job, &at, 0, &text, file->text, launch);
     }
 }
 
