@@ -1,7 +1,6 @@
 /* See recipe.h. */
 #include "work/piece/recipe.h"
 
-#include "plan/derive.h"
 #include "work/piece/matrix.h"
 
 /* A copy's scales: [ceil(m / down) rounded up to `high`, ceil(k / across) rounded up to
