@@ -1,5 +1,4 @@
-/* How rules are checked and worded; they stand in rule_model.c, rule_borrow.c, rule_shape.c,
- * rule_layout.c, rule_run.c, rule_train.c, rule_serve.c and rule_refused.c. */
+/* How rules are checked and worded; they stand in the files of rule_sets below. */
 #include "plan/rule/rule.h"
 
 #include <assert.h>

@@ -7,7 +7,6 @@
 #include "sim/answer/notes.h"
 #include "work/piece/matmul.h"
 #include "plan/params.h"
-#include "work/stack/stack.h"
 
 /* Every token of every rank to this one, each to as many of its experts as it can. */
 static struct demand certified(const struct predict_context *c)
