@@ -31,6 +31,19 @@ static inline uint64_t checked_add(uint64_t a, uint64_t b, bool *overflow)
     return UINT64_MAX;
 }
 
+/* a * b, a + b; on overflow UINT64_MAX */
+static inline uint64_t saturated_mul(uint64_t a, uint64_t b)
+{
+    bool overflow = false;
+    return checked_mul(a, b, &overflow);
+}
+
+static inline uint64_t saturated_add(uint64_t a, uint64_t b)
+{
+    bool overflow = false;
+    return checked_add(a, b, &overflow);
+}
+
 static inline uint64_t greater(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
@@ -56,8 +69,7 @@ static inline uint64_t ceil_div(uint64_t a, uint64_t b)
 /* a rounded up to a multiple of b, b > 0; saturates at UINT64_MAX */
 static inline uint64_t round_up(uint64_t a, uint64_t b)
 {
-    bool overflow = false;
-    return checked_mul(ceil_div(a, b), b, &overflow);
+    return saturated_mul(ceil_div(a, b), b);
 }
 
 #endif

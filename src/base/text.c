@@ -187,6 +187,22 @@ const char *text_base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+const char *text_folder(const char *path, struct arena *arena)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return ".";
+    return slash == path ? "/" : arena_strndup(arena, path, (size_t)(slash - path));
+}
+
+const char *text_without_slashes(const char *path, struct arena *arena)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    return arena_strndup(arena, path, n);
+}
+
 enum { DISTANCE_MAX = 64 };
 
 static unsigned smaller(unsigned a, unsigned b)

@@ -50,8 +50,11 @@ char *text_lines(const char *text, size_t n, struct arena *arena);
 /* The line at *at, ended there in place, and *at behind it; NULL from `end` on. */
 char *text_next_line(char **at, char *end);
 
-/* What stands behind the last '/' of a path. */
+/* What stands behind the last '/' of a path; what stands before it, "." when there is none; the
+ * path without any '/' at its end ("a/b//" -> "a/b"). */
 const char *text_base_name(const char *path);
+const char *text_folder(const char *path, struct arena *arena);
+const char *text_without_slashes(const char *path, struct arena *arena);
 
 /* Edits (insert, delete, replace, swap neighbours) from a to b, at most 64 characters each. */
 unsigned text_distance(const char *a, const char *b);

@@ -90,7 +90,7 @@ bool model_has_parts(const struct model *model)
            memchr(list->value, LAYER_MOE, list->n) || model_is_recurrent(model);
 }
 
-static enum mixer mixer_of(enum layer_type type)
+enum mixer layer_mixer(enum layer_type type)
 {
     static const enum mixer mixers[LAYER_TYPES] = {[LAYER_FULL] = MIXER_FULL,
                                                    [LAYER_WINDOW] = MIXER_WINDOW,
@@ -116,10 +116,10 @@ static enum mixer mixer_of(enum layer_type type)
 static enum layer_kind kind_of_type(enum layer_type type, enum ffn ffn, bool parts)
 {
     if (!parts)
-        return kind_of(mixer_of(type), ffn);
+        return kind_of(layer_mixer(type), ffn);
     if (is_part(type))
         return type == LAYER_MOE ? KIND_FFN_MOE : KIND_FFN_DENSE;
-    return kind_of(mixer_of(type), FFN_NONE);
+    return kind_of(layer_mixer(type), FFN_NONE);
 }
 
 /* ---- runs of layers ---- */
@@ -240,7 +240,7 @@ uint64_t model_mixers(const struct model *model, enum mixer mixer)
     uint64_t count[LAYER_TYPES] = {0}, sum = 0;
     count_types(&model->layer_types, &all, count);
     for (unsigned i = 0; i < LAYER_TYPES; i++)
-        sum += mixer_has(mixer_of((enum layer_type)i), mixer) ? count[i] : 0;
+        sum += mixer_has(layer_mixer((enum layer_type)i), mixer) ? count[i] : 0;
     return sum;
 }
 
@@ -251,7 +251,7 @@ bool model_has_mixer(const struct model *model, enum mixer mixer)
         return mixer == MIXER_FULL && model->layers;
     size_t named = list->n < model->layers ? list->n : model->layers;
     for (unsigned i = 0; i < LAYER_TYPES; i++)
-        if (mixer_has(mixer_of((enum layer_type)i), mixer) &&
+        if (mixer_has(layer_mixer((enum layer_type)i), mixer) &&
             memchr(list->value, (int)i, named))
             return true;
     return false;

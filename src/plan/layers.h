@@ -91,6 +91,7 @@ enum layer_kind {
         KIND_COUNT
 };
 
+enum mixer layer_mixer(enum layer_type type);
 enum mixer kind_mixer(enum layer_kind kind);
 /* The mixer whose keys and values layers of this one read: that of their own kind which makes
  * some, or itself. */

@@ -179,9 +179,9 @@ static void steps_choose_among_fewer(void **state)
         {KIND_WINDOW_MOE, "attention", core * 128},
         {KIND_CSA_REUSE_MOE, "attention", core * (128 + 512)},
         {KIND_TSA_CHOOSE_MOE, "attention", core * (128 + 512)},
-        {KIND_CSA_MOE, "hca_compress", UINT64_C(2) * 5120 * 2 * 512},
-        {KIND_TSA_MOE, "hca_compress", UINT64_C(2) * 5120 * 512},
-        {KIND_TSA_CHOOSE_MOE, "hca_compress", 0},
+        {KIND_CSA_MOE, "entry_compress", UINT64_C(2) * 5120 * 2 * 512},
+        {KIND_TSA_MOE, "entry_compress", UINT64_C(2) * 5120 * 512},
+        {KIND_TSA_CHOOSE_MOE, "entry_compress", 0},
         {KIND_TSA_MOE, "index_entry_k", UINT64_C(2) * 512 * 128},
         {KIND_TSA_CHOOSE_MOE, "index_weights", UINT64_C(2) * 5120 * 32},
     };

@@ -59,6 +59,29 @@ static void what_a_terminal_obeys_is_made_visible(void **state)
     }
 }
 
+static void paths_have_folders_and_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *folder, *plain;
+    } cases[] = {
+        {"a/b", "a", "a/b"},
+        {"a/b/c//", "a/b/c/", "a/b/c"},
+        {"name", ".", "name"},
+        {"/name", "/", "/name"},
+        {"/", "/", "/"},
+        {"//", "/", "/"},
+        {"./name/", "./name", "./name"},
+        {"", ".", ""},
+    };
+    struct arena arena = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_string_equal(text_folder(cases[i].path, &arena), cases[i].folder);
+        assert_string_equal(text_without_slashes(cases[i].path, &arena), cases[i].plain);
+    }
+    arena_release(&arena);
+}
+
 static void lists_have_words_once(void **state)
 {
     (void)state;
@@ -81,6 +104,7 @@ int main(void)
         cmocka_unit_test(distance_counts_edits),
         cmocka_unit_test(doubles_read_back),
         cmocka_unit_test(what_a_terminal_obeys_is_made_visible),
+        cmocka_unit_test(paths_have_folders_and_names),
         cmocka_unit_test(lists_have_words_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

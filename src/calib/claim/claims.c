@@ -42,9 +42,7 @@ enum status claims_read(struct arena *arena, struct csv *csv, struct err *err)
 /* What holds models/ and examples/: <folder>/models/published/claims.csv. */
 static const char *data_folder(const char *file, struct arena *arena)
 {
-    const char *slash = strrchr(file, '/');
-    return arena_printf(arena, "%.*s/../..", (int)(slash ? slash - file : 1),
-                        slash ? file : ".");
+    return arena_printf(arena, "%s/../..", text_folder(file, arena));
 }
 
 /* Adds what rounding of each printed argument may change. */

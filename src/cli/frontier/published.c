@@ -108,9 +108,7 @@ static enum status read_plan(struct matcher *m, const char *table, const char *p
                              bool *found, struct err *err)
 {
     struct arena *arena = m->frontier->arena;
-    const char *slash = strrchr(table, '/');
-    const char *path = arena_printf(arena, "%.*s/../../%s", (int)(slash ? slash - table : 1),
-                                    slash ? table : ".", plan);
+    const char *path = arena_printf(arena, "%s/../../%s", text_folder(table, arena), plan);
     *found = m->file && text_equal(m->file, path);
     if (*found || !file_is_there(path))
         return STATUS_OK;

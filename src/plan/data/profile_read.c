@@ -447,7 +447,7 @@ static enum status read_file(struct reader *r, const char *path)
         return err_at(r->err, root->mark, "a profile is a mapping, not %s",
                       node_kind_name(root->kind));
     TRY(check_keys(r, root, keys));
-    r->folder = part_folder_of_path(r->arena, path);
+    r->folder = text_folder(path, r->arena);
     r->origin = (struct origin){0};
     TRY(read_text(r, root, "device", &device));
     TRY(read_text(r, root, "calibration", &calibration));

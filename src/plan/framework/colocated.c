@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "plan/params.h"
-#include "plan/read/load.h"
 
 void away_add(struct job *job, struct away *away, const char *word, const char *flag)
 {
@@ -23,17 +22,12 @@ bool away_has(const struct away *away, const char *word)
 uint64_t scorer_parameters(struct job *job, const char *path)
 {
     const char *model = model_name_inside(path, job->arena);
-    const char *text =
-        model ? arena_printf(job->arena, "{model: '%s', cluster: h100-8x1}", model) : "";
-    struct plan *plan = arena_alloc(job->arena, 1, sizeof *plan);
-    struct origins origins = {0};
+    const struct model *scorer = model ? model_alone_read(model, job->arena) : NULL;
     struct params params;
-    struct err err = {0};
-    if (!model || plan_load_text(path, text, strlen(text), NULL, 0, job->arena, plan, &origins,
-                                 &err) != STATUS_OK)
+    if (!scorer)
         return 0;
-    params_count(&plan->model, &params);
-    return params.parameters - params.head.matrices - params.head.biases + plan->model.hidden;
+    params_count(scorer, &params);
+    return params.parameters - params.head.matrices - params.head.biases + scorer->hidden;
 }
 
 bool models_are_alike(struct job *job, const char *one, const char *other)

@@ -63,8 +63,7 @@ static enum status primus_prepare(struct job *job)
 /* "deepseek_v3.yaml", "qwen3_30B_A3B.yaml", "llama4_17B16E.yaml", a path in front or not. */
 const char *primus_model_of_file(struct job *job, const char *file)
 {
-    const char *slash = strrchr(file, '/');
-    char *name = arena_strdup(job->arena, slash ? slash + 1 : file);
+    char *name = arena_strdup(job->arena, text_base_name(file));
     struct text letters = {.arena = job->arena};
     if (text_ends(name, ".yaml"))
         name[strlen(name) - strlen(".yaml")] = '\0';

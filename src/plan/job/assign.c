@@ -77,10 +77,7 @@ enum status job_path(struct job *job, const char *flag, const char **path)
 {
     const struct setting *s = job_setting(job, flag);
     const char *text = s && s->trouble && s->n == 1 ? s->values[0] : "";
-    size_t length = strlen(text);
-    while (length && text[length - 1] == '/')
-        length--;
-    text = arena_strndup(job->arena, text, length);
+    text = text_without_slashes(text, job->arena);
     const char *slash = strrchr(text, '/');
     if (!slash || !model_name_from(NAMES_HUB, slash + 1, job->arena))
         return job_word(job, flag, path);

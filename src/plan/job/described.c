@@ -4,8 +4,6 @@
  * components/src/dynamo/profiler/deploy/ (v1beta1). */
 #include <string.h>
 
-#include "plan/read/part.h"
-
 #include "base/number.h"
 #include "plan/job/described.h"
 
@@ -273,7 +271,7 @@ static struct job new_job(const struct described_file *in, const char *framework
     struct job job = {.arena = arena,
                       .err = err,
                       .file = in->file,
-                      .folder = part_folder_of_path(arena, in->file),
+                      .folder = text_folder(in->file, arena),
                       .framework = job_framework_named(framework),
                       .request = request};
     job.draft.arena = arena;

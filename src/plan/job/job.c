@@ -13,8 +13,6 @@
 #include "plan/job/described.h"
 #include "plan/job/reader.h"
 #include "plan/text/toml.h"
-#include "plan/read/part.h"
-#include "plan/schema/schema.h"
 
 /* ---- which kind of file ---- */
 
@@ -33,7 +31,7 @@ static struct job new_job(const struct input *in, const struct job_framework *fr
     struct job job = {.arena = in->arena,
                       .err = in->err,
                       .file = arena_strdup(in->arena, in->name),
-                      .folder = part_folder_of_path(in->arena, in->name),
+                      .folder = text_folder(in->name, in->arena),
                       .framework = framework,
                       .request = in->request};
     job.draft.arena = in->arena;
@@ -123,120 +121,6 @@ static enum status read_arguments(const struct input *in, const struct node *arg
     return deliver(in, &job);
 }
 
-/* A key of the framework's own files: a trainer's flags beside them tell nothing. */
-static bool is_own(const struct job_framework *framework, const char *key, size_t length)
-{
-    const struct job_flag *flag = job_flag_find(framework, key, length);
-    return flag && (!framework->own || text_starts(flag->source, framework->own));
-}
-
-/* "model", "optimizer": a plan's own, which tell nothing of whose file it is. */
-static bool is_plans(const char *key)
-{
-    size_t n, length = strlen(key);
-    const struct field *fields = schema_fields(&n);
-    for (size_t i = 0; i < n; i++)
-        if (text_starts(fields[i].key, key) && strchr(".", fields[i].key[length]))
-            return true;
-    return false;
-}
-
-/* Top-level keys of a tree that are flags of a framework; "a.b" counts for a mapping a. */
-static size_t count_known(const struct job_framework *framework, const struct node *root)
-{
-    size_t n = 0;
-    for (const struct node *child = root->first; child; child = child->next) {
-        n += !is_plans(child->key) && is_own(framework, child->key, strlen(child->key));
-        for (const struct node *below = child->kind == NODE_MAPPING ? child->first : NULL;
-             below; below = below->next) {
-            char name[160];
-            int length = snprintf(name, sizeof name, "%s.%s", child->key, below->key);
-            n += length > 0 && (size_t)length < sizeof name &&
-                 is_own(framework, name, (size_t)length);
-        }
-    }
-    return n;
-}
-
-/* Some key stands in every file of the framework: others share what else stands there. */
-static bool is_told(const struct job_framework *framework, const struct node *root)
-{
-    for (const char *at = framework->telling; at && *at;) {
-        size_t n = strcspn(at, " ");
-        char key[64];
-        snprintf(key, sizeof key, "%.*s", (int)n, at);
-        const struct node *value = node_get(root, key);
-        if (value && (value->kind == NODE_SCALAR || !text_equal(key, "model")))
-            return true;
-        at += n + (at[n] == ' ');
-    }
-    return !framework->telling;
-}
-
-/* Keys that a plan has and no framework's file, but for NeMo-RL's cluster, whose policy no plan
- * has. */
-static bool is_plan(const struct node *root)
-{
-    static const char *const keys[] = {"workload", "parallel", "precision", "stack"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (node_get(root, keys[i]))
-            return true;
-    return node_get(root, "cluster") && !node_get(root, "policy");
-}
-
-/* Whose a file is that says it itself: of a kind that nobody has, the first to have such a key
- * refuses it by name. */
-static const struct job_framework *by_kind(const struct node *root)
-{
-    const struct job_framework *first = NULL;
-    for (size_t i = 0; job_frameworks[i]; i++) {
-        const struct job_framework *f = job_frameworks[i];
-        const struct node *key = f->kind_key ? node_get(root, f->kind_key) : NULL;
-        if (!key || key->kind != NODE_SCALAR)
-            continue;
-        if (job_framework_is(f, key->text))
-            return f;
-        first = first ? first : f;
-    }
-    return first;
-}
-
-/* A job names its model, and may say beside it which class loads it (axolotl's and ms-swift's
- * model_type); a configuration is the model. */
-static bool names_model(const struct node *root)
-{
-    static const char *const keys[] = {"base_model", "model_name_or_path", "model"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const struct node *model = node_get(root, keys[i]);
-        if (model && model->kind == NODE_SCALAR && !node_is_null(model))
-            return true;
-    }
-    return false;
-}
-
-/* The framework whose table knows most of a file's keys, or NULL. */
-static const struct job_framework *tree_framework(const struct node *root)
-{
-    size_t most = 0;
-    if (root->kind != NODE_MAPPING || is_plan(root))
-        return NULL;
-    for (size_t i = 0; job_frameworks[i]; i++)
-        if (job_frameworks[i]->claims && job_frameworks[i]->claims(root))
-            return job_frameworks[i];
-    const struct job_framework *best = by_kind(root);
-    if (best)
-        return best;
-    for (size_t i = 0; job_frameworks[i]; i++) {
-        const struct job_framework *f = job_frameworks[i];
-        size_t n = f->files && !f->toml && is_told(f, root) ? count_known(f, root) : 0;
-        if (n > most) {
-            best = f;
-            most = n;
-        }
-    }
-    return best;
-}
-
 static enum status take(const struct input *in, struct draft *draft, const char *what)
 {
     *in->result = (struct job_result){.taken_for = arena_printf(in->arena, "a %s", what),
@@ -285,7 +169,8 @@ static enum status read_yaml(const struct input *in)
     const struct job_framework *framework = job_framework_named(in->request->from);
     enum status strict =
         source_read_text(file, in->text, in->length, in->arena, &root, &refused);
-    if (strict == STATUS_OK && !framework && import_hf_is_config(root) && !names_model(root))
+    if (strict == STATUS_OK && !framework && import_hf_is_config(root) &&
+        !job_names_model(root))
         return read_config(in, root);
     enum status loose = strict;
     if (strict != STATUS_OK)
@@ -293,7 +178,7 @@ static enum status read_yaml(const struct input *in)
                                 framework ? in->err : &ignored);
     if (strict != STATUS_OK && loose == STATUS_OK)
         TRY(job_check_json(file, in->text, in->length,
-                           framework ? framework : tree_framework(root), in->err));
+                           framework ? framework : job_framework_of(root), in->err));
     if (framework)
         TRY(loose);
     else if (loose == STATUS_OK && root->kind == NODE_MAPPING)
@@ -305,7 +190,7 @@ static enum status read_yaml(const struct input *in)
         return described_read(&described, in->arena, in->result, in->err);
     }
     if (!framework && loose == STATUS_OK)
-        framework = tree_framework(root);
+        framework = job_framework_of(root);
     if (framework)
         return read_tree(in, framework, root);
     if (strict == STATUS_OK && model_alone_is(root))
@@ -366,7 +251,7 @@ static enum status read_toml(const struct input *in)
     const char *file = arena_strdup(in->arena, in->name);
     TRY(toml_read(file, in->text, in->length, in->arena, &root, in->err));
     for (size_t i = 0; job_frameworks[i]; i++)
-        if (job_frameworks[i]->toml && count_known(job_frameworks[i], root) > 0)
+        if (job_frameworks[i]->toml && job_known_keys(job_frameworks[i], root) > 0)
             return read_tree(in, job_frameworks[i], root);
     err_at(in->err, (struct mark){.file = file}, "no key of torchtitan in this TOML file");
     return err_hint(in->err, "torchtitan's have sections [model], [training], [parallelism]");

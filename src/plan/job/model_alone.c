@@ -42,14 +42,6 @@ static bool is_path(const char *name)
     return slash && (slash == name || strchr(slash + 1, '/'));
 }
 
-/* A file's name ends in letters behind a dot. */
-static bool is_file_name(const char *name)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
-    const char *dot = strrchr(name, '.');
-    return dot && strspn(dot + 1, letters) == strlen(dot + 1);
-}
-
 static const char *near_to(const char *name, struct arena *arena)
 {
     struct catalog_item *items;
@@ -69,7 +61,7 @@ enum status model_alone_hint(const char *name, struct arena *arena, struct err *
         return err_hint(err, "as a model it is not among moeplan's: %s", why);
     if (near)
         return err_hint(err, "a plan, a job, or a model's name: did you mean '%s'?", near);
-    if (!*name || is_file_name(name))
+    if (!*name || model_names_a_file(name))
         return STATUS_INPUT;
     return err_hint(err, "a plan, a job, or a model's name; moeplan list models has those that "
                          "are known, of another give its config.json");

@@ -3,7 +3,7 @@
 #define MOEPLAN_PLAN_JOB_READER_H
 
 #include "plan/job/job.h"
-#include "plan/read/model_names.h"
+#include "plan/read/model_from.h"
 #include "plan/text/shell.h"
 
 /* ---- tables ---- */
@@ -375,6 +375,17 @@ void job_set_device(struct job *job);
  * hub's, or a folder's config.json; NULL: none. */
 const char *model_alone(const char *name, struct arena *arena);
 
+/* The framework whose file a tree is: the one that its keys name, or whose table knows most of
+ * them; NULL: a plan's, or nobody's. */
+const struct job_framework *job_framework_of(const struct node *root);
+
+/* Top-level keys of a tree that are flags of a framework; "a.b" counts for a mapping a. */
+size_t job_known_keys(const struct job_framework *framework, const struct node *root);
+
+/* A job names its model, and may say beside it which class loads it (axolotl's and ms-swift's
+ * model_type); a configuration is the model. */
+bool job_names_model(const struct node *root);
+
 /* Is it a model's file, with nothing of a plan? */
 bool model_alone_is(const struct node *root);
 
@@ -442,7 +453,9 @@ void job_single_sets(const struct job_request *request, struct arena *arena,
 /* STATUS_INPUT for a script in which no launch is found: launch_none.c. */
 enum status launch_none(struct job *job, const struct shell *shell);
 
-/* Is there a word in the text that only a launch has? */
+/* Does a file's name end as a script's? Or is there a word in the text that only a launch has?
+ */
+bool launch_ends_as_script(const char *name);
 bool launch_is_script(const char *name, const char *text, size_t length);
 
 /* Does a program in Python build a recipe of Megatron-Bridge? */

@@ -4,6 +4,20 @@
 
 #include "plan/job/reader.h"
 
+/* A command that launches a framework. */
+struct launch {
+    const struct shell_command *command;
+    const struct job_framework *framework;
+    size_t place;    /* of the first word that is the framework's own */
+    size_t launcher; /* where the words end that say how many ranks start */
+    size_t entry;    /* of the first word behind those that start it */
+};
+
+/* Fills job->size; STATUS_INPUT where the launch names a number that the script does not tell.
+ */
+enum status launch_read_size(struct job *job, const struct shell *shell,
+                             const struct launch *launch);
+
 /* The framework that word `i` of a command starts, told by its path or by what follows; NULL:
  * none. */
 const struct job_framework *launch_by_company(const struct shell_words *words, size_t i);

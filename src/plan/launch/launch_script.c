@@ -14,9 +14,17 @@ static bool sets_variable(const char *at, const char *end)
     return at > begin && at < end && *at == '=';
 }
 
-bool launch_is_script(const char *name, const char *text, size_t length)
+bool launch_ends_as_script(const char *name)
 {
     static const char *const endings[] = {".sh", ".bash", ".slurm", ".sbatch", ".job"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (text_ends(name, endings[i]))
+            return true;
+    return false;
+}
+
+bool launch_is_script(const char *name, const char *text, size_t length)
+{
     static const char *const words[] = {"torchrun ",
                                         "python ",
                                         "python3 ",
@@ -38,9 +46,8 @@ bool launch_is_script(const char *name, const char *text, size_t length)
                                         "llamafactory-cli ",
                                         "swift ",
                                         "megatron "};
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (text_ends(name, endings[i]))
-            return true;
+    if (launch_ends_as_script(name))
+        return true;
     if (length > 2 && text[0] == '#' && text[1] == '!')
         return true;
     const char *at = text, *end = text + length;

@@ -3,6 +3,7 @@
  * tokens where dp > 1 (sequence parallel MoE); SGLang's ep_size is its tp_size or 1. */
 #include "plan/read/follow.h"
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "plan/read/apply.h"
 #include "plan/engine.h"
@@ -147,6 +148,50 @@ static void follow_tables(struct loader *loader)
     plan->memory.ngram_host = true;
     apply_origin_set(loader, key, apply_origin(loader, "stack"));
 }
+
+/* ---- the model ---- */
+
+/* A model that says nothing of experts is dense in all layers. */
+static void settle_dense(const struct loader *loader, struct model *model)
+{
+    const struct mark zero = apply_origin(loader, "model.moe.experts");
+    const char *const keys[] = {"model.moe.top_k", "model.moe.intermediate"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !zero.file; i++)
+        if (apply_origin(loader, keys[i]).file)
+            return; /* a MoE model with a key missing */
+    if (!model->moe.experts && model->moe_every == 1 && !model_has_parts(model))
+        model->dense_layers = model->layers;
+}
+
+/* Zeros that stand for a value of the model itself. */
+static void complete_model(struct model *model)
+{
+    struct attention *attention = &model->attention;
+    bool overflow = false;
+    if (model_has_parts(model) && !model->dense_layers)
+        model->dense_layers = model_ffns(model, FFN_DENSE);
+    if (attention->kind == ATTENTION_GQA && attention->kv_heads == 0)
+        attention->kv_heads = attention->heads;
+    if (model->layer_embedding.width && !model->layer_embedding.vocab)
+        model->layer_embedding.vocab = model->vocab;
+    if (attention->kind == ATTENTION_GQA && attention->head_dim == 0 && attention->heads)
+        attention->head_dim = model->hidden / attention->heads;
+    if (model->linear.key_heads == 0)
+        model->linear.key_heads = model->linear.heads;
+    if (model->linear.key_dim == 0)
+        model->linear.key_dim = model->linear.head_dim;
+    if (model->moe.shared_intermediate == 0)
+        model->moe.shared_intermediate =
+            checked_mul(model->moe.shared_experts, model->moe.intermediate, &overflow);
+}
+
+void follow_model(const struct loader *loader, struct model *model)
+{
+    settle_dense(loader, model);
+    complete_model(model);
+}
+
+/* ---- the plan ---- */
 
 void follow_layout(struct loader *loader, const char *file)
 {

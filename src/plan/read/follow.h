@@ -6,6 +6,11 @@
 #include <stdbool.h>
 
 struct loader; /* plan/read/apply.h */
+struct model;
+
+/* What the keys of a model's own that the loader has read leave open; `model` is the loader's,
+ * or a copy of it as far as it is read. */
+void follow_model(const struct loader *loader, struct model *model);
 
 /* After all keys of the plan are read and before the rules: serving keeps the checkpoint's
  * format; experts lie as the stack's launch lays them; one rank has nobody to talk to.

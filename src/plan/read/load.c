@@ -6,14 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/checked.h"
 #include "base/text.h"
 #include "plan/read/apply.h"
 #include "plan/read/catalog.h"
 #include "plan/derive.h"
 #include "plan/hf/import_hf.h"
 #include "plan/read/follow.h"
-#include "plan/layers.h"
 #include "plan/read/part.h"
 #include "plan/read/pool.h"
 #include "plan/rule/rule.h"
@@ -114,19 +112,6 @@ static bool is_missing(const struct load *load, const struct field *field, size_
     return !expert || plan_moe_layers(load->loader.plan) > 0;
 }
 
-/* A model that says nothing of experts is dense in all layers. */
-static void settle_dense(struct load *load)
-{
-    struct model *model = &load->loader.plan->model;
-    const struct mark zero = apply_origin(&load->loader, "model.moe.experts");
-    const char *const keys[] = {"model.moe.top_k", "model.moe.intermediate"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys && !zero.file; i++)
-        if (apply_origin(&load->loader, keys[i]).file)
-            return; /* a MoE model with a key missing */
-    if (!model->moe.experts && model->moe_every == 1 && !model_has_parts(model))
-        model->dense_layers = model->layers;
-}
-
 static enum status check_required(struct load *load, size_t part)
 {
     size_t n;
@@ -144,28 +129,6 @@ static enum status check_required(struct load *load, size_t part)
 }
 
 /* ---- what follows ---- */
-
-/* Zeros that stand for a value of the model itself. */
-static void complete_model(struct model *model)
-{
-    struct attention *attention = &model->attention;
-    bool overflow = false;
-    if (model_has_parts(model) && !model->dense_layers)
-        model->dense_layers = model_ffns(model, FFN_DENSE);
-    if (attention->kind == ATTENTION_GQA && attention->kv_heads == 0)
-        attention->kv_heads = attention->heads;
-    if (model->layer_embedding.width && !model->layer_embedding.vocab)
-        model->layer_embedding.vocab = model->vocab;
-    if (attention->kind == ATTENTION_GQA && attention->head_dim == 0 && attention->heads)
-        attention->head_dim = model->hidden / attention->heads;
-    if (model->linear.key_heads == 0)
-        model->linear.key_heads = model->linear.heads;
-    if (model->linear.key_dim == 0)
-        model->linear.key_dim = model->linear.head_dim;
-    if (model->moe.shared_intermediate == 0)
-        model->moe.shared_intermediate =
-            checked_mul(model->moe.shared_experts, model->moe.intermediate, &overflow);
-}
 
 /* A file named in the plan stands beside the plan, one named on the command line in the working
  * directory; each is looked for in the other place too. */
@@ -235,9 +198,8 @@ static enum status load_draft(struct load *load)
     other.loader.origins = arena_alloc(load->loader.arena, n, sizeof *other.loader.origins);
     schema_defaults(other.loader.plan);
     TRY(part_load(&other.loader, part_keys[0], &name, load->folder, &other.part_marks[0]));
-    settle_dense(&other);
+    follow_model(&other.loader, &other.loader.plan->model);
     TRY(check_required(&other, 0));
-    complete_model(&other.loader.plan->model);
     const struct drafter said = s->size;
     if (drafter_of(&other.loader.plan->model, &s->size)) {
         keep_entry(&said, &s->size);
@@ -250,7 +212,6 @@ static enum status load_draft(struct load *load)
 static enum status complete(struct load *load)
 {
     struct routing *routing = &load->loader.plan->moe.routing;
-    complete_model(&load->loader.plan->model);
     follow_layout(&load->loader, load->file);
     if (load->loader.plan->name[0] == '\0')
         part_name_of_path(load->loader.plan->name,
@@ -268,49 +229,6 @@ static enum status complete(struct load *load)
 
 /* ---- rules ---- */
 
-static bool is_same_place(const struct mark *a, const struct mark *b)
-{
-    return a->line == b->line && a->column == b->column && text_equal(a->file, b->file);
-}
-
-/* A caller of the library names its options as it likes: no word of them tells. */
-static bool is_of_override(const struct origins *origins, const char *option)
-{
-    for (size_t i = 0; i < origins->n_overrides; i++)
-        if (text_equal(option, origins->overrides[i].option))
-            return true;
-    return false;
-}
-
-/* How well a place helps: a --set before a line of the file, and that before what an importer
- * filled in, which has a file and no line. */
-static int worth(const struct origins *origins, const struct mark *mark)
-{
-    if (!mark->file)
-        return 0;
-    return mark->line > 0 ? 2 : is_of_override(origins, mark->file) ? 3 : 1;
-}
-
-/* Where to point: at a --set that the rule depends on, else at its key, else at another field
- * it depends on, else at the file. */
-static struct mark rule_mark(const struct origins *origins, const struct rule *rule)
-{
-    size_t n;
-    const struct field *fields = schema_fields(&n);
-    const char *keys[] = {rule->key, rule->also[0], rule->also[1]};
-    struct mark best = {0};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const struct field *field = keys[i] ? schema_find(keys[i]) : NULL;
-        struct mark mark = field ? origins->mark[field - fields] : best;
-        const struct mark *stack = &origins->mark[schema_find("stack") - fields];
-        if (i > 0 && mark.file && stack->file && is_same_place(&mark, stack))
-            continue; /* it follows from the layout: nobody wrote it */
-        if (worth(origins, &mark) > worth(origins, &best))
-            best = mark;
-    }
-    return best.file ? best : (struct mark){.file = origins->file};
-}
-
 const struct rule *plan_check_rules(const struct plan *plan, const struct origins *origins,
                                     struct err *err)
 {
@@ -318,7 +236,7 @@ const struct rule *plan_check_rules(const struct plan *plan, const struct origin
     const struct rule *rule = rule_check(plan, text, hint);
     if (!rule)
         return NULL;
-    err_at(err, rule_mark(origins, rule), "%s", text);
+    err_at(err, origins_of_rule(origins, rule), "%s", text);
     err_hint(err, "%s", hint);
     return rule;
 }
@@ -331,32 +249,6 @@ static enum status check_rules(struct load *load)
                                     .n_overrides = load->n_overrides};
     return plan_check_rules(load->loader.plan, &origins, load->loader.err) ? STATUS_INPUT
                                                                            : STATUS_OK;
-}
-
-/* ---- origins ---- */
-
-/* A config.json in place gives all fields of its part one origin, that of the part. */
-static bool is_of_part(const struct origins *origins, const struct mark *mark)
-{
-    size_t n;
-    const struct field *fields = schema_fields(&n);
-    for (size_t i = 0; i < PARTS; i++) {
-        const struct mark *part = &origins->mark[schema_find(part_keys[i]) - fields];
-        if (part->file && is_same_place(mark, part))
-            return true;
-    }
-    return false;
-}
-
-bool origins_by_user(const struct origins *origins, const struct field *field)
-{
-    size_t n;
-    const struct mark *mark = &origins->mark[field - schema_fields(&n)];
-    if (!mark->file)
-        return false;
-    if (mark->line == 0) /* an option, or what an importer filled in for a job that is silent */
-        return is_of_override(origins, mark->file);
-    return text_equal(mark->file, origins->file) && !is_of_part(origins, mark);
 }
 
 /* ---- all of it ---- */
@@ -385,7 +277,7 @@ static enum status load_root(struct load *load, const struct node *root)
         TRY(pool_apply(&load->loader, load->pool, &sets));
     if (pool)
         TRY(pool_set_apart(&load->loader, pool));
-    settle_dense(load);
+    follow_model(&load->loader, &load->loader.plan->model);
     for (size_t i = 0; i < PARTS; i++)
         TRY(check_required(load, i));
     TRY(complete(load));
@@ -444,7 +336,7 @@ static enum status load_node(const char *file, const struct node *root,
     struct load load, from = {
                           .loader = {.arena = arena, .err = err, .shelf = shelf},
                           .file = arena_strdup(arena, file),
-                          .folder = part_folder_of_path(arena, file),
+                          .folder = text_folder(file, arena),
                           .overrides = overrides,
                           .n_overrides = n_overrides,
                           .rules = rules,

@@ -11,28 +11,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "plan/plan.h"
-
-struct override {
-    const char *key;    /* "moe.block_size", "model", "recompute.save" */
-    const char *value;  /* as typed */
-    const char *option; /* the whole option for messages: "--set moe.block_size=7" */
-};
-
-/* Where each field got its value: for rules' messages and for "assumed" lists. Indexed like
- * schema_fields(). line 0 and file NULL: the default. */
-struct origins {
-    struct mark *mark;
-    const char *file;                 /* the plan's own, as marks name it */
-    const char *uncounted;            /* what a config.json has and the model of it has not */
-    const struct override *overrides; /* which the plan was read with */
-    size_t n_overrides;
-    const struct origins *prefill; /* of the plan's part `prefill`; NULL: it has none */
-};
-
-/* Whether the plan's text or an option gave this field, not a file it names (a model of the
- * catalogue) nor a config.json as a whole. */
-struct field;
-bool origins_by_user(const struct origins *origins, const struct field *field);
+#include "plan/read/origins.h"
 
 /* Reads `file` ("-": standard input). The plan is untouched on failure. Strings that marks
  * point to live in the arena. */
@@ -55,7 +34,6 @@ enum status plan_load_tree(const char *name, const struct node *root,
 
 /* The first rule that a loaded plan breaks, NULL: none; err says so where its text or an option
  * does (STATUS_INPUT). */
-struct rule;
 const struct rule *plan_check_rules(const struct plan *plan, const struct origins *origins,
                                     struct err *err);
 

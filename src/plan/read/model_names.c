@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "plan/schema/word.h"
@@ -466,21 +465,12 @@ static const char *spelling(const struct model_name *name, enum model_catalog ca
     return all[catalog];
 }
 
-/* A folder's name may end with '/'. */
-static const char *without_slashes(const char *name, struct arena *arena)
-{
-    size_t n = strlen(name);
-    while (n > 1 && name[n - 1] == '/')
-        n--;
-    return arena_strndup(arena, name, n);
-}
-
 /* The last part of a path, in lower case; of a snapshot in the hub's cache, .../models--OWNER--
  * NAME/snapshots/HASH, its name. */
 const char *model_name_base(const char *name, struct arena *arena)
 {
     static const char cached[] = "/models--";
-    const char *base = text_base_name(without_slashes(name, arena));
+    const char *base = text_base_name(text_without_slashes(name, arena));
     const char *folder = strstr(name, cached);
     const char *owner = folder ? strstr(folder + sizeof cached - 1, "--") : NULL;
     if (owner)
@@ -493,35 +483,44 @@ const char *model_name_base(const char *name, struct arena *arena)
 
 bool model_names_a_file(const char *name)
 {
-    static const char *const ends[] = {".yaml", ".yml", ".json", ".toml", ".sh", ".py"};
+    static const char *const ends[] = {".yaml",    ".yml",  ".json",  ".toml",   ".csv",
+                                       ".sh",      ".bash", ".slurm", ".sbatch", ".job",
+                                       ".service", ".mk",   ".py",    ".ipynb"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (text_ends(name, ends[i]))
             return true;
     return false;
 }
 
-const char *model_name_from(enum model_catalog catalog, const char *name, struct arena *arena)
+const char *model_name_called(enum model_catalog catalog, const char *name)
 {
-    if (catalog == NAMES_HUB && model_names_a_file(name))
-        return NULL;
-    const char *best = NULL;
-    size_t longest = 0;
-    const char *wanted = catalog == NAMES_HUB ? model_name_base(name, arena) : name;
     for (size_t i = 0; i < N_NAMES; i++) {
         const char *known = spelling(&names[i], catalog);
-        size_t length = known ? strlen(known) : 0;
-        bool begins = known && catalog == NAMES_HUB && text_starts(wanted, known) &&
+        if (known && text_equal(name, known))
+            return names[i].ours;
+    }
+    return NULL;
+}
+
+const char *model_name_begun(const char *name, const char **rest, struct arena *arena)
+{
+    const char *best = NULL, *wanted = model_name_base(name, arena);
+    size_t longest = 0;
+    if (model_names_a_file(name))
+        return NULL;
+    for (size_t i = 0; i < N_NAMES; i++) {
+        size_t length = strlen(names[i].hub);
+        bool begins = text_starts(wanted, names[i].hub) &&
                       (wanted[length] == '\0' || wanted[length] == '-');
-        bool same = known && text_equal(wanted, known);
-        if ((begins || same) && length > longest) {
+        if (begins && length > longest) {
             best = names[i].ours;
             longest = length;
         }
     }
-    if (!best || catalog != NAMES_HUB)
-        return best;
-    const char *rest = wanted + longest;
-    return word_is_another(rest) || model_size_differs(best, rest, arena) ? NULL : best;
+    if (!best || word_is_another(wanted + longest))
+        return NULL;
+    *rest = wanted + longest;
+    return best;
 }
 
 uint64_t model_name_positions(const char *name, struct arena *arena)
@@ -556,28 +555,6 @@ const char *model_name_of_letters(enum model_catalog catalog, const char *name,
             return names[i].ours;
     }
     return NULL;
-}
-
-const char *model_name_or_folder(const char *name, struct arena *arena)
-{
-    const char *config = arena_printf(arena, "%s/config.json", name);
-    return access(config, R_OK) == 0 ? config : model_name_from(NAMES_HUB, name, arena);
-}
-
-const char *model_name_of_path(const char *path, struct arena *arena)
-{
-    const char *name = without_slashes(path, arena);
-    const char *model = model_name_or_folder(name, arena);
-    return model ? model : model_name_from(NAMES_HUB, text_base_name(name), arena);
-}
-
-const char *model_name_inside(const char *path, struct arena *arena)
-{
-    const char *model = model_name_of_path(path, arena);
-    const char *at = text_base_name(without_slashes(path, arena));
-    while (!model && (at = strchr(at, '-')) != NULL)
-        model = model_name_from(NAMES_HUB, ++at, arena);
-    return model;
 }
 
 const char *model_name_to(enum model_catalog catalog, const char *name)

@@ -10,6 +10,7 @@
 #include "plan/encoding.h"
 #include "plan/hf/import_hf.h"
 #include "plan/hf/import_hf_quant.h"
+#include "plan/read/follow.h"
 #include "plan/read/model_names.h"
 #include "plan/read/shelf.h"
 #include "plan/schema/schema.h"
@@ -38,14 +39,6 @@ struct part {
 };
 
 /* ---- names ---- */
-
-const char *part_folder_of_path(struct arena *arena, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return ".";
-    return slash == path ? "/" : arena_strndup(arena, path, (size_t)(slash - path));
-}
 
 void part_name_of_path(char name[PLAN_NAME], const char *path)
 {
@@ -189,6 +182,29 @@ static enum status set_text(struct part *part, const char *key, const char *text
     return schema_set(schema_find(key), loader->plan, text, false, mark, loader->err);
 }
 
+/* What a hub's name begins as, and its words behind that; ours NULL: the catalogue has it. */
+struct hub_name {
+    const char *ours, *rest;
+};
+
+/* A checkpoint of another size than our model's is another model, which the catalogue has not:
+ * the error that it gives of its name. */
+static enum status check_size(struct part *part, const struct node *value, const char *folder,
+                              const char *rest)
+{
+    struct loader *loader = part->loader;
+    struct model model = loader->plan->model;
+    double size = model_name_size(rest);
+    char *path;
+    if (!(size > 0))
+        return STATUS_OK;
+    follow_model(loader, &model);
+    if (model_has_size(&model, size))
+        return STATUS_OK;
+    catalog_find(part->kind, value->text, folder, loader->arena, &path, loader->err);
+    return err_place(loader->err, value->mark);
+}
+
 /* What a hub's checkpoint has otherwise than our model of its shape: parts that this one's own
  * leaves in another format are not known of a checkpoint in another; of a model published in
  * 16 bits they are those of its quantised checkpoints. */
@@ -209,9 +225,9 @@ static enum status set_by_name(struct part *part, const struct node *value)
     return STATUS_OK;
 }
 
-/* The file that a name stands for; *hub: our model, where it is a hub's name of one. */
+/* The file that a name stands for. */
 static enum status find_called(struct part *part, const struct node *value, const char *folder,
-                               struct catalog_cluster *found, const char **hub)
+                               struct catalog_cluster *found, struct hub_name *hub)
 {
     struct loader *loader = part->loader;
     struct err before = *loader->err;
@@ -221,11 +237,12 @@ static enum status find_called(struct part *part, const struct node *value, cons
         catalog_find(part->kind, value->text, folder, loader->arena, &found->path, loader->err);
     if (status == STATUS_OK || part->kind != CATALOG_MODEL)
         return status;
-    *hub = model_name_from(NAMES_HUB, value->text, loader->arena);
-    if (!*hub)
+    hub->ours = model_name_begun(value->text, &hub->rest, loader->arena);
+    if (!hub->ours)
         return status;
     *loader->err = before;
-    return catalog_find(part->kind, *hub, folder, loader->arena, &found->path, loader->err);
+    return catalog_find(part->kind, hub->ours, folder, loader->arena, &found->path,
+                        loader->err);
 }
 
 static enum status read_called(struct part *part, const struct node *value, const char *folder)
@@ -241,7 +258,7 @@ static enum status read_called(struct part *part, const struct node *value, cons
         return err_at(loader->err, value->mark, "'%s' takes a name or a path%s, not %s", key,
                       is_base ? "" : ", or a mapping", node_kind_name(value->kind));
     struct catalog_cluster found = {0};
-    const char *hub = NULL;
+    struct hub_name hub = {0};
     if (find_called(part, value, folder, &found, &hub) != STATUS_OK)
         return err_place(loader->err, value->mark);
     const char *path = without_dot(found.path, value->text);
@@ -251,12 +268,15 @@ static enum status read_called(struct part *part, const struct node *value, cons
     if (root->kind != NODE_MAPPING)
         return err_at(loader->err, root->mark, "a %s file holds a mapping, not %s", part->key,
                       node_kind_name(root->kind));
-    TRY(read_mapping(part, root, part_folder_of_path(loader->arena, path)));
-    if (hub)
+    TRY(read_mapping(part, root, text_folder(path, loader->arena)));
+    if (hub.ours) {
+        TRY(check_size(part, value, folder, hub.rest));
         TRY(set_by_name(part, value));
+    }
     resize_cluster(part, &found, value->mark);
     if (part->name[0] == '\0' && !is_base)
-        part_name_of_path(part->name, hub || strchr(value->text, '.') ? path : value->text);
+        part_name_of_path(part->name,
+                          hub.ours || strchr(value->text, '.') ? path : value->text);
     return STATUS_OK;
 }
 

@@ -20,7 +20,4 @@ enum status part_load(struct loader *loader, const char *key, const struct node 
  * becomes '_', what is too long is cut. */
 void part_name_of_path(char name[PLAN_NAME], const char *path);
 
-/* The folder of a path, "." when it has none. */
-const char *part_folder_of_path(struct arena *arena, const char *path);
-
 #endif

@@ -3,8 +3,8 @@
 #ifndef MOEPLAN_PLAN_READ_POOL_H
 #define MOEPLAN_PLAN_READ_POOL_H
 
-#include "plan/read/load.h"
 #include "plan/read/apply.h"
+#include "plan/read/origins.h"
 
 #define POOL_KEY "prefill"
 

@@ -46,23 +46,6 @@ static enum status verl_prepare(struct job *job)
 
 /* ---- the update ---- */
 
-enum status verl_read_micro(struct job *job, const char *own, const char *all, uint64_t *micro,
-                            const char **flag)
-{
-    uint64_t rows = 0, world = 0, cp = job_drafted(job, "parallel.cp", 1);
-    *micro = 0;
-    *flag = own;
-    TRY(job_count(job, own, micro));
-    TRY(job_count(job, all, &rows));
-    TRY(job_world(job, &world));
-    if (*micro || !rows || !world)
-        return STATUS_OK;
-    *flag = all;
-    const uint64_t ranks = world / (cp ? cp : 1);
-    *micro = ranks && rows > ranks ? rows / ranks : 1;
-    return STATUS_OK;
-}
-
 static enum status read_batch(struct job *job)
 {
     const char *micro_flag;

@@ -6,23 +6,6 @@
 #include "base/checked.h"
 #include "plan/rl/verl.h"
 
-bool verl_is_megatron(const struct job *job)
-{
-    const struct draft_item *stack = draft_find(&job->draft, "stack");
-    return stack && text_equal(stack->words[0], "megatron");
-}
-
-enum status verl_either_on(struct job *job, const char *const flags[2], const char **on)
-{
-    *on = NULL;
-    for (size_t i = 0; i < 2; i++) {
-        bool set = false;
-        TRY(job_switch(job, flags[i], &set));
-        *on = set ? flags[i] : *on;
-    }
-    return STATUS_OK;
-}
-
 /* ---- those that only answer ---- */
 
 /* FSDP's are put into host memory whatever param_offload says: the engine of a reference is

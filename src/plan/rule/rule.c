@@ -1,5 +1,4 @@
-/* How rules are checked and worded; they stand in rule_model.c, rule_borrow.c, rule_shape.c,
- * rule_layout.c, rule_run.c, rule_train.c, rule_serve.c and rule_refused.c. */
+/* How rules are checked and worded; they stand in the files of rule_sets below. */
 #include "plan/rule/rule.h"
 
 #include <assert.h>
@@ -14,8 +13,7 @@
 
 uint64_t rule_product(uint64_t a, uint64_t b, uint64_t c)
 {
-    bool overflow = false;
-    return checked_mul(checked_mul(a, b, &overflow), c, &overflow);
+    return saturated_mul(saturated_mul(a, b), c);
 }
 
 void rule_say(char *to, const char *format, ...)
@@ -186,9 +184,9 @@ static bool says_broken(const struct rule *rule, const struct plan *plan, char t
 
 /* In the order of checking: of model, cluster and parallel, and the rest. */
 static const struct rule_set *const rule_sets[] = {
-    &rule_set_model,  &rule_set_borrow, &rule_set_shape, &rule_set_layout, &rule_set_run,
-    &rule_set_shared, &rule_set_train,  &rule_set_serve, &rule_set_refused};
-enum { LAYOUT_SETS = 4, SETS = sizeof rule_sets / sizeof *rule_sets };
+    &rule_set_model, &rule_set_mixer,  &rule_set_borrow, &rule_set_shape, &rule_set_layout,
+    &rule_set_run,   &rule_set_shared, &rule_set_train,  &rule_set_serve, &rule_set_refused};
+enum { LAYOUT_SETS = 5, SETS = sizeof rule_sets / sizeof *rule_sets };
 
 const struct rule *rule_at(size_t i)
 {

@@ -3,48 +3,64 @@
 
 #include "plan/layers.h"
 #include "plan/rule/rule_parts.h"
+#include "plan/schema/schema.h"
+
+/* A layer that reads what layers of another mixer make, and none of those before it. */
+struct orphan {
+    uint64_t layer; /* from 1 */
+    enum layer_type type;
+    enum mixer maker;
+};
+
+/* The first one; `maker` says whose a mixer's are, its own where it makes them. */
+static bool find_orphan(const struct model *model, enum mixer (*maker)(enum mixer),
+                        struct orphan *found)
+{
+    const struct enum_list *list = &model->layer_types;
+    bool seen[MIXER_COUNT] = {false};
+    for (uint64_t i = 0; i < list->n && i < model->layers; i++) {
+        enum layer_type type = (enum layer_type)list->value[i];
+        enum mixer mixer = layer_mixer(type);
+        seen[mixer] = true;
+        *found = (struct orphan){i + 1, type, maker(mixer)};
+        if (!seen[found->maker])
+            return true;
+    }
+    return false;
+}
+
+/* As model.layer_types calls it. */
+static const char *mixer_word(enum mixer mixer)
+{
+    enum layer_type type = LAYER_FULL;
+    while (layer_mixer(type) != mixer)
+        type++;
+    return words_layer[type];
+}
 
 /* Of each kind of layers that borrow keys the first has one with keys before it. */
 static bool borrows_broken(const struct plan *plan, char *text, char *hint)
 {
-    const struct enum_list *list = &plan->model.layer_types;
-    bool full = false, window = false;
-    for (uint64_t i = 0; i < list->n && i < plan->model.layers; i++) {
-        enum layer_type type = (enum layer_type)list->value[i];
-        full |= type == LAYER_FULL;
-        window |= type == LAYER_WINDOW;
-        if ((type != LAYER_BORROW || full) && (type != LAYER_WINDOW_BORROW || window))
-            continue;
-        const bool of_window = type == LAYER_WINDOW_BORROW;
-        rule_say(text, "layer %llu is of type %s, and no layer before it is of type %s",
-                 (unsigned long long)i + 1, of_window ? "window_borrow" : "borrow",
-                 of_window ? "window" : "full");
-        rule_say(hint, "keys and values are those of the last such layer before it");
-        return true;
-    }
-    return false;
+    struct orphan found;
+    if (!find_orphan(&plan->model, mixer_owner, &found))
+        return false;
+    rule_say(text, "layer %llu is of type %s, and no layer before it is of type %s",
+             (unsigned long long)found.layer, words_layer[found.type], mixer_word(found.maker));
+    rule_say(hint, "keys and values are those of the last such layer before it");
+    return true;
 }
 
 /* Entries that a layer meets are its own or those of an earlier layer of the type that makes
  * them. */
 static bool entries_broken(const struct plan *plan, char *text, char *hint)
 {
-    const struct enum_list *list = &plan->model.layer_types;
-    bool csa = false, tsa = false;
-    for (uint64_t i = 0; i < list->n && i < plan->model.layers; i++) {
-        enum layer_type type = (enum layer_type)list->value[i];
-        bool of_csa = type == LAYER_CSA_REUSE;
-        bool of_tsa = type == LAYER_TSA_CHOOSE || type == LAYER_TSA_REUSE;
-        csa |= type == LAYER_CSA;
-        tsa |= type == LAYER_TSA;
-        if ((!of_csa || csa) && (!of_tsa || tsa))
-            continue;
-        rule_say(text, "layer %llu reads entries, and no layer before it is of type %s",
-                 (unsigned long long)i + 1, of_csa ? "csa" : "tsa");
-        rule_say(hint, "entries are those of the last such layer before it");
-        return true;
-    }
-    return false;
+    struct orphan found;
+    if (!find_orphan(&plan->model, mixer_source, &found))
+        return false;
+    rule_say(text, "layer %llu reads entries, and no layer before it is of type %s",
+             (unsigned long long)found.layer, mixer_word(found.maker));
+    rule_say(hint, "entries are those of the last such layer before it");
+    return true;
 }
 
 /* Columns of keys are split over tp by transformers' own plan, a head's to one rank. */

@@ -9,8 +9,9 @@ struct rule_set {
     size_t n;
 };
 
-extern const struct rule_set rule_set_model, rule_set_borrow, rule_set_shape, rule_set_layout,
-    rule_set_run, rule_set_shared, rule_set_train, rule_set_serve, rule_set_refused;
+extern const struct rule_set rule_set_model, rule_set_mixer, rule_set_borrow, rule_set_shape,
+    rule_set_layout, rule_set_run, rule_set_shared, rule_set_train, rule_set_serve,
+    rule_set_refused;
 
 /* a * b * c, saturated at UINT64_MAX */
 uint64_t rule_product(uint64_t a, uint64_t b, uint64_t c);

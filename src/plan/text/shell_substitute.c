@@ -53,26 +53,9 @@ static enum status read_words(struct shell_reader *reader, struct shell_words wo
 
 /* ---- commands ---- */
 
-/* "a/b/" without what stands behind its last part. */
-static const char *trimmed(struct arena *arena, const char *path)
-{
-    size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/')
-        n--;
-    return arena_strndup(arena, path, n);
-}
-
-static const char *folder_of(struct arena *arena, const char *path)
-{
-    const char *plain = trimmed(arena, path), *slash = strrchr(plain, '/');
-    if (!slash)
-        return ".";
-    return slash == plain ? "/" : arena_strndup(arena, plain, (size_t)(slash - plain));
-}
-
 static const char *name_of(struct arena *arena, const char *path, const char *ending)
 {
-    const char *name = text_base_name(trimmed(arena, path));
+    const char *name = text_base_name(text_without_slashes(path, arena));
     size_t n = strlen(name), length = strlen(ending);
     return n > length && text_ends(name, ending) ? arena_strndup(arena, name, n - length)
                                                  : name;
@@ -97,7 +80,7 @@ static const char *output_of(struct arena *arena, const struct shell_words *word
     if (words->n != at + 1)
         return NULL;
     if (text_equal(name, "dirname"))
-        return folder_of(arena, of);
+        return text_folder(text_without_slashes(of, arena), arena);
     bool same = text_equal(name, "realpath") || text_equal(name, "readlink");
     return same ? of : NULL;
 }

@@ -65,19 +65,4 @@ struct dump_comparison {
 void memory_dump_compare(const struct memory_dump *dump, const struct memory_report *memory,
                          struct arena *arena, struct dump_comparison *out);
 
-/* For the readers: adds a buffer; sorts them and joins equal ones. */
-struct dump_list {
-    struct arena *arena;
-    struct dump_buffer *items;
-    size_t n, capacity;
-};
-struct dump_buffer *dump_add(struct dump_list *list, struct dump_buffer buffer);
-void dump_join(struct dump_list *list, struct memory_dump *out);
-
-/* A snapshot alone; xla: a text alone, false where it is none. */
-enum status memory_dump_torch(const char *file, const char *text, size_t length,
-                              struct arena *arena, struct memory_dump *out, struct err *err);
-bool memory_dump_xla(const char *text, size_t length, struct arena *arena,
-                     struct memory_dump *out);
-
 #endif

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/json_read.h"
-#include "sim/answer/memory_dump.h"
+#include "sim/answer/memory_dump_list.h"
 
 struct torch_block {
     double size, requested;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "sim/answer/memory_dump.h"
+#include "sim/answer/memory_dump_list.h"
 
 struct reader {
     struct arena *arena;

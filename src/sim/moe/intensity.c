@@ -5,7 +5,7 @@
 
 #include "base/stat.h"
 #include "plan/engine.h"
-#include "work/piece/recipe.h"
+#include "plan/recipe.h"
 #include "work/rows/blocks.h"
 
 double intensity_gemm(double m, double k, double n, double bytes)

@@ -9,7 +9,7 @@
 #include "work/list/kernel.h"
 #include "work/path/path.h"
 #include "work/layer/layer.h"
-#include "work/piece/recipe.h"
+#include "plan/recipe.h"
 #include "sim/time/step_time.h"
 #include "work/stack/stack.h"
 

@@ -377,6 +377,19 @@ uint16_t layer_part_routed(struct layer *l, const struct own_tokens *own, uint16
  * uses. */
 struct extent layer_received(struct layer *l);
 
+/* ---- low-rank adapters (work/piece/lora.h): layer_lora.c ---- */
+
+/* c = a w of a matrix of the table, and the low-rank product of its adapters added to it: A [k,
+ * r] for every side, B [r, n] for each its own columns, one of each an expert
+ * or of all of a rank. Returns the sum,
+ * c itself where there are none. The products of block-sparse and shared cores have none. */
+uint16_t layer_lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c,
+                           struct groups groups, struct gemm_shape shape);
+
+/* w of the stacked experts with its adapters' product added, which the products read in its
+ * place; w itself where there are none. Whole, so its gradient is. */
+uint16_t layer_lora_merged(struct layer *l, const char *matrix, uint16_t w);
+
 /* ---- the files of the layer ---- */
 
 void layer_router(struct layer *l);                          /* layer_router.c */

@@ -1,7 +1,7 @@
 /* The expert network over grouped rows: gate and up in one product, activation, down. */
 #include "plan/derive.h"
 #include "work/path/path.h"
-#include "work/piece/lora.h"
+#include "work/layer/layer.h"
 
 /* [e, M, k] copies in which only a group's own rows are not zero, and one product over them:
  * what ragged_dot becomes without a grouped kernel (buffers.md 6). */
@@ -43,14 +43,14 @@ static uint16_t product(struct layer *l, const char *name, uint16_t a, uint16_t 
 {
     struct size k = layer_width(l, a), n = layer_width(l, c);
     const char *matrix = arena_join(l->arena, "expert_", name);
-    w = l->frozen ? lora_merged(l, matrix, w) : w;
+    w = l->frozen ? layer_lora_merged(l, matrix, w) : w;
     struct size n_groups = groups.turn ? l->one : l->work->buffers[w].dims[0];
     struct gemm_shape shape = {.rows = extent.used, .k = k, .n = n, .groups = n_groups};
     if (is_expanded(l, groups))
         expanded(l, name, a, layer_wide(l, w, groups), c, extent, groups.offsets, k, n);
     else
         layer_gemm(l, name, a, w, bias, c, groups, shape);
-    return l->frozen ? lora_beside(l, matrix, a, c, groups, shape) : c;
+    return l->frozen ? layer_lora_beside(l, matrix, a, c, groups, shape) : c;
 }
 
 uint16_t layer_expert_part(struct layer *l, uint16_t x, struct extent extent,

@@ -7,7 +7,7 @@
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "work/path/path.h"
-#include "work/piece/lora.h"
+#include "work/layer/layer.h"
 
 /* All tokens by one matrix, to rows of a width. */
 static uint16_t project(struct layer *l, const char *name, const char *result, uint16_t x,
@@ -17,7 +17,7 @@ static uint16_t project(struct layer *l, const char *name, const char *result, u
     struct gemm_shape shape = {
         .rows = l->T, .k = layer_width(l, x), .n = width, .groups = l->one};
     layer_gemm(l, name, x, w, WORK_NONE, y, layer_no_groups(), shape);
-    return lora_beside(l, name, x, y, layer_no_groups(), shape);
+    return layer_lora_beside(l, name, x, y, layer_no_groups(), shape);
 }
 
 static void add_weights(struct layer *l)

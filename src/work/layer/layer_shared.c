@@ -4,7 +4,8 @@
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "work/piece/dims.h"
-#include "work/piece/lora.h"
+#include "work/layer/layer.h"
+#include "work/piece/dims.h"
 
 /* Whether a network's width is split over tp ranks that have different tokens: they are
  * gathered before it and its sums scattered after (a step's list only: the host refuses). */
@@ -45,7 +46,7 @@ static uint16_t product(struct layer *l, const char *name, uint16_t a, uint16_t 
     struct gemm_shape shape = {
         .rows = rows, .k = layer_width(l, a), .n = layer_width(l, c), .groups = l->one};
     layer_gemm(l, name, a, w, WORK_NONE, c, layer_no_groups(), shape);
-    return lora_beside(l, name, a, c, layer_no_groups(), shape);
+    return layer_lora_beside(l, name, a, c, layer_no_groups(), shape);
 }
 
 /* A network of width `inter`, or of a tp rank's part of it, over all tokens: returns its output

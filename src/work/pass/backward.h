@@ -38,8 +38,17 @@ bool backward_trains(const struct backward *b, const struct op *op);
 /* The gradient of a weight, of its shape and the gradients' dtype; made at first use. */
 uint16_t backward_weight(struct backward *b, uint16_t weight);
 
-/* Adds the gradient ops of one forward op. */
+/* The gradient of a result, or WORK_NONE when nothing flows back through it. */
+uint16_t backward_arrived(const struct backward *b, const struct op *op, enum role result);
+
+/* The name of a backward op: that of the forward's behind a prefix. */
+const char *backward_named(const struct backward *b, const char *prefix, const struct op *op);
+
+/* Adds the gradient ops of one forward op; those of a step's list alone: backward_step.c. */
 void backward_rule(struct backward *b, const struct op *op);
+void backward_plain_rule(struct backward *b, const struct op *op);
+void backward_embed_rule(struct backward *b, const struct op *op);
+void backward_collective_rule(struct backward *b, const struct op *op);
 
 /* Adds the backward of a loop of n forward ops. */
 void backward_loop(struct backward *b, const struct op *body, size_t n);

@@ -3,13 +3,12 @@
 
 #include "plan/derive.h"
 
-/* The gradient of a result, or WORK_NONE when nothing flows back through it. */
-static uint16_t arrived(const struct backward *b, const struct op *op, enum role result)
+uint16_t backward_arrived(const struct backward *b, const struct op *op, enum role result)
 {
     return b->grad[backward_of(b, op, result)];
 }
 
-static const char *named(const struct backward *b, const char *prefix, const struct op *op)
+const char *backward_named(const struct backward *b, const char *prefix, const struct op *op)
 {
     return arena_join(b->l->arena, prefix, op->name);
 }
@@ -26,7 +25,7 @@ static void gate_gradient(struct backward *b, const struct op *op, uint16_t rows
 {
     uint16_t dgates = backward_buffer(b, gates, "");
     layer_op(b->l,
-             (struct op){.name = named(b, "gates_", op),
+             (struct op){.name = backward_named(b, "gates_", op),
                          .kernel = KERNEL_GATE_GRAD,
                          .args.combine = {.slots = {slots}},
                          .rows = op->rows},
@@ -42,7 +41,8 @@ static void gate_gradient(struct backward *b, const struct op *op, uint16_t rows
 static void gather_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, ROLE_DST), gates = backward_of(b, op, ROLE_GATES), dsrc;
+    uint16_t d = backward_arrived(b, op, ROLE_DST), gates = backward_of(b, op, ROLE_GATES),
+             dsrc;
     struct size slots = op->args.gather.slots.size;
     if (d == WORK_NONE)
         return;
@@ -51,12 +51,12 @@ static void gather_rule(struct backward *b, const struct op *op)
                       gates, slots);
     dsrc = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
     if (slots.node == l->one.node)
-        layer_reorder(l, named(b, "back_", op),
+        layer_reorder(l, backward_named(b, "back_", op),
                       (struct reorder){d, backward_of(b, op, ROLE_INVERSE),
                                        backward_of(b, op, ROLE_INDEX), dsrc,
                                        l->work->buffers[dsrc].dims[0]});
     else
-        layer_combine(l, named(b, "fold_", op),
+        layer_combine(l, backward_named(b, "fold_", op),
                       (struct combine){.y = d,
                                        .position = backward_of(b, op, ROLE_INVERSE),
                                        .gates = gates,
@@ -72,13 +72,13 @@ static void gather_rule(struct backward *b, const struct op *op)
 static void combine_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, ROLE_DST), y = backward_of(b, op, ROLE_SRC),
+    uint16_t d = backward_arrived(b, op, ROLE_DST), y = backward_of(b, op, ROLE_SRC),
              gates = backward_of(b, op, ROLE_GATES);
     if (d == WORK_NONE)
         return;
     uint16_t dy = backward_buffer(b, y, "");
     layer_op(l,
-             (struct op){.name = named(b, "spread_", op),
+             (struct op){.name = backward_named(b, "spread_", op),
                          .kernel = KERNEL_SPREAD,
                          .args = op->args,
                          .rows = op->rows},
@@ -134,7 +134,7 @@ static void weight_rule(struct backward *b, const struct op *op, uint16_t d)
     union args args = op->args;
     args.gemm.sum = (b->in_loop && !own) || adds_to_main(l, dw);
     layer_op(l,
-             (struct op){.name = named(b, "wgrad_", op),
+             (struct op){.name = backward_named(b, "wgrad_", op),
                          .kernel = KERNEL_WGRAD,
                          .args = args,
                          .flop = op->flop,
@@ -152,7 +152,7 @@ static uint16_t sum_groups(struct backward *b, const struct op *op, uint16_t wid
 {
     struct layer *l = b->l;
     uint16_t da = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
-    layer_sum(l, named(b, "fold_", op), wide, da, l->e);
+    layer_sum(l, backward_named(b, "fold_", op), wide, da, l->e);
     return da;
 }
 
@@ -166,7 +166,7 @@ static uint16_t weight_as_kept(const struct backward *b, const struct op *op)
 static void gemm_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, ROLE_DST), a = backward_of(b, op, ROLE_SRC);
+    uint16_t d = backward_arrived(b, op, ROLE_DST), a = backward_of(b, op, ROLE_SRC);
     if (d == WORK_NONE)
         return;
     weight_rule(b, op, d);
@@ -178,7 +178,8 @@ static void gemm_rule(struct backward *b, const struct op *op)
         buffer->bytes = layer_traffic(l, buffer->dims[0], da);
     }
     layer_gemm(
-        l, named(b, "dgrad_", op), d, weight_as_kept(b, op), WORK_NONE, da, groups_of(b, op),
+        l, backward_named(b, "dgrad_", op), d, weight_as_kept(b, op), WORK_NONE, da,
+        groups_of(b, op),
         (struct gemm_shape){
             .rows = op->m, .k = op->n, .n = op->k, .groups = op->groups, .transposed = true});
     backward_arrive(b, a, shared ? sum_groups(b, op, da) : da);
@@ -186,12 +187,12 @@ static void gemm_rule(struct backward *b, const struct op *op)
 
 static void activation_rule(struct backward *b, const struct op *op)
 {
-    uint16_t d = arrived(b, op, ROLE_DST);
+    uint16_t d = backward_arrived(b, op, ROLE_DST);
     if (d == WORK_NONE)
         return;
     uint16_t dh = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
     layer_op(b->l,
-             (struct op){.name = named(b, "back_", op),
+             (struct op){.name = backward_named(b, "back_", op),
                          .kernel = KERNEL_ACTIVATION_GRAD,
                          .args = op->args,
                          .rows = op->rows},
@@ -203,12 +204,13 @@ static void activation_rule(struct backward *b, const struct op *op)
 
 static void sigmoid_rule(struct backward *b, const struct op *op)
 {
-    uint16_t d = arrived(b, op, ROLE_DST);
+    uint16_t d = backward_arrived(b, op, ROLE_DST);
     if (d == WORK_NONE)
         return;
     uint16_t dlogits = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
     layer_op(
-        b->l, (struct op){.name = named(b, "back_", op), .kernel = KERNEL_SIGMOID_GRAD},
+        b->l,
+        (struct op){.name = backward_named(b, "back_", op), .kernel = KERNEL_SIGMOID_GRAD},
         OPERANDS(IN(GATES, backward_of(b, op, ROLE_DST)), IN(D_GATES, d), OUT(DST, dlogits)));
     backward_arrive(b, backward_of(b, op, ROLE_SRC), dlogits);
 }
@@ -216,13 +218,13 @@ static void sigmoid_rule(struct backward *b, const struct op *op)
 /* Dispatch and combine are each other's backward, by the same counts and handle. */
 static void exchange_rule(struct backward *b, const struct op *op)
 {
-    uint16_t d = arrived(b, op, ROLE_DST);
+    uint16_t d = backward_arrived(b, op, ROLE_DST);
     if (d == WORK_NONE)
         return;
     uint16_t dsrc = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
     bool came_home = op->args.exchange.home;
     (came_home ? layer_exchange : layer_return)(
-        b->l, named(b, "back_", op),
+        b->l, backward_named(b, "back_", op),
         (struct exchange){d, backward_of(b, op, ROLE_RECEIVES), backward_of(b, op, ROLE_SENDS),
                           dsrc, backward_of(b, op, ROLE_HANDLE), op->args.exchange.from.size,
                           op->args.exchange.sent.size});
@@ -231,20 +233,20 @@ static void exchange_rule(struct backward *b, const struct op *op)
 
 static void exchange_fixed_rule(struct backward *b, const struct op *op)
 {
-    uint16_t d = arrived(b, op, ROLE_DST);
+    uint16_t d = backward_arrived(b, op, ROLE_DST);
     if (d == WORK_NONE)
         return;
     uint16_t dsrc = backward_buffer(b, backward_of(b, op, ROLE_SRC), "");
     bool came_home = op->args.exchange.home;
-    (came_home ? layer_exchange_fixed : layer_return_fixed)(b->l, named(b, "back_", op), d,
-                                                            dsrc);
+    (came_home ? layer_exchange_fixed
+               : layer_return_fixed)(b->l, backward_named(b, "back_", op), d, dsrc);
     backward_arrive(b, backward_of(b, op, ROLE_SRC), dsrc);
 }
 
 static void allgather_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, ROLE_DST), x = backward_of(b, op, ROLE_SRC);
+    uint16_t d = backward_arrived(b, op, ROLE_DST), x = backward_of(b, op, ROLE_SRC);
     if (d == WORK_NONE)
         return;
     const struct buffer *source = &l->work->buffers[x];
@@ -255,7 +257,7 @@ static void allgather_rule(struct backward *b, const struct op *op)
 
 static void swap_rule(struct backward *b, const struct op *op)
 {
-    uint16_t d = arrived(b, op, ROLE_DST);
+    uint16_t d = backward_arrived(b, op, ROLE_DST);
     if (d == WORK_NONE)
         return;
     const char *name =
@@ -267,14 +269,14 @@ static void swap_rule(struct backward *b, const struct op *op)
 
 static void mask_rule(struct backward *b, const struct op *op)
 {
-    uint16_t d = arrived(b, op, ROLE_DST);
+    uint16_t d = backward_arrived(b, op, ROLE_DST);
     if (d != WORK_NONE)
-        layer_mask(b->l, named(b, "back_", op), d, backward_of(b, op, ROLE_OFFSETS));
+        layer_mask(b->l, backward_named(b, "back_", op), d, backward_of(b, op, ROLE_OFFSETS));
 }
 
 static void add_rule(struct backward *b, const struct op *op)
 {
-    uint16_t d = arrived(b, op, ROLE_DST);
+    uint16_t d = backward_arrived(b, op, ROLE_DST);
     if (d == WORK_NONE)
         return;
     backward_arrive(b, backward_of(b, op, ROLE_SRC), d);
@@ -284,7 +286,7 @@ static void add_rule(struct backward *b, const struct op *op)
 /* A trip through the wire's format is the identity for gradients. */
 static void convert_rule(struct backward *b, const struct op *op)
 {
-    uint16_t d = arrived(b, op, ROLE_DST);
+    uint16_t d = backward_arrived(b, op, ROLE_DST);
     if (d != WORK_NONE)
         backward_arrive(b, backward_of(b, op, ROLE_SRC), d);
 }
@@ -293,21 +295,22 @@ static void convert_rule(struct backward *b, const struct op *op)
 static void norm_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, ROLE_DST), x = backward_of(b, op, ROLE_SRC),
+    uint16_t d = backward_arrived(b, op, ROLE_DST), x = backward_of(b, op, ROLE_SRC),
              weight = backward_of(b, op, ROLE_WEIGHT), factor = backward_of(b, op, ROLE_FACTOR);
     if (d == WORK_NONE)
         return;
     if (weight != WORK_NONE && backward_trains(b, op))
         layer_op(l,
-                 (struct op){.name = named(b, "wgrad_", op),
+                 (struct op){.name = backward_named(b, "wgrad_", op),
                              .kernel = KERNEL_NORM_WGRAD,
                              .args = op->args},
                  OPERANDS(IN(SRC, x), IN(FACTOR, factor), IN(D_DST, d),
                           OUT(D_WEIGHT, backward_weight(b, weight))));
     uint16_t dx = backward_buffer(b, x, "");
     layer_op(l,
-             (struct op){
-                 .name = named(b, "back_", op), .kernel = KERNEL_NORM_GRAD, .args = op->args},
+             (struct op){.name = backward_named(b, "back_", op),
+                         .kernel = KERNEL_NORM_GRAD,
+                         .args = op->args},
              OPERANDS(IN(SRC, x), IN(WEIGHT, weight), IN(FACTOR, factor), IN(D_DST, d),
                       OUT(DST, dx)));
     backward_arrive(b, x, dx);
@@ -317,28 +320,31 @@ static void norm_rule(struct backward *b, const struct op *op)
 static void scale_gates_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, ROLE_DST), gates = backward_of(b, op, ROLE_GATES),
+    uint16_t d = backward_arrived(b, op, ROLE_DST), gates = backward_of(b, op, ROLE_GATES),
              ids = backward_of(b, op, ROLE_IDS), weight = backward_of(b, op, ROLE_WEIGHT);
     if (d == WORK_NONE)
         return;
     if (weight != WORK_NONE && backward_trains(b, op))
-        layer_op(
-            l, (struct op){.name = named(b, "wgrad_", op), .kernel = KERNEL_SCALE_GATES_WGRAD},
-            OPERANDS(IN(GATES, gates), IN(IDS, ids), IN(D_GATES, d),
-                     OUT(D_WEIGHT, backward_weight(b, weight))));
+        layer_op(l,
+                 (struct op){.name = backward_named(b, "wgrad_", op),
+                             .kernel = KERNEL_SCALE_GATES_WGRAD},
+                 OPERANDS(IN(GATES, gates), IN(IDS, ids), IN(D_GATES, d),
+                          OUT(D_WEIGHT, backward_weight(b, weight))));
     uint16_t dgates = backward_buffer(b, gates, "");
-    layer_op(l, (struct op){.name = named(b, "back_", op), .kernel = KERNEL_SCALE_GATES},
+    layer_op(l,
+             (struct op){.name = backward_named(b, "back_", op), .kernel = KERNEL_SCALE_GATES},
              OPERANDS(IN(GATES, d), IN(IDS, ids), IN(WEIGHT, weight), OUT(DST, dgates)));
     backward_arrive(b, gates, dgates);
 }
 
 static void topk_rule(struct backward *b, const struct op *op)
 {
-    uint16_t dgates = arrived(b, op, ROLE_GATES);
+    uint16_t dgates = backward_arrived(b, op, ROLE_GATES);
     if (dgates == WORK_NONE)
         return;
     uint16_t dlogits = backward_buffer(b, backward_of(b, op, ROLE_LOGITS), "");
-    layer_op(b->l, (struct op){.name = named(b, "back_", op), .kernel = KERNEL_TOPK_GRAD},
+    layer_op(b->l,
+             (struct op){.name = backward_named(b, "back_", op), .kernel = KERNEL_TOPK_GRAD},
              OPERANDS(IN(LOGITS, backward_of(b, op, ROLE_LOGITS)),
                       IN(IDS, backward_of(b, op, ROLE_IDS)),
                       IN(GATES, backward_of(b, op, ROLE_GATES)), IN(D_GATES, dgates),
@@ -350,16 +356,17 @@ static void topk_rule(struct backward *b, const struct op *op)
 static void pick_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, ROLE_DST);
+    uint16_t d = backward_arrived(b, op, ROLE_DST);
     if (d == WORK_NONE || !backward_trains(b, op))
         return;
     uint16_t dw = backward_weight(b, backward_of(b, op, ROLE_WEIGHT));
-    layer_op(l, (struct op){.name = named(b, "zero_", op), .kernel = KERNEL_ZERO},
+    layer_op(l, (struct op){.name = backward_named(b, "zero_", op), .kernel = KERNEL_ZERO},
              OPERANDS(OUT(DST, dw)));
-    layer_op(
-        l,
-        (struct op){.name = named(b, "back_", op), .kernel = KERNEL_SCATTER, .rows = op->rows},
-        OPERANDS(IN(SRC, d), IN(INDEX, backward_of(b, op, ROLE_HITS)), INOUT(DST, dw)));
+    layer_op(l,
+             (struct op){.name = backward_named(b, "back_", op),
+                         .kernel = KERNEL_SCATTER,
+                         .rows = op->rows},
+             OPERANDS(IN(SRC, d), IN(INDEX, backward_of(b, op, ROLE_HITS)), INOUT(DST, dw)));
 }
 
 /* ---- expanded and sparse products ---- */
@@ -391,7 +398,7 @@ static struct op expand_of(const struct backward *b, uint16_t wide)
 static void expanded_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, ROLE_DST), offsets = backward_of(b, op, ROLE_OFFSETS);
+    uint16_t d = backward_arrived(b, op, ROLE_DST), offsets = backward_of(b, op, ROLE_OFFSETS);
     if (d == WORK_NONE)
         return;
     const struct op copies = expand_of(b, backward_of(b, op, ROLE_SRC));
@@ -399,17 +406,19 @@ static void expanded_rule(struct backward *b, const struct op *op)
     struct op product = {
         .flop = op->flop, .groups = op->groups, .m = op->m, .n = op->n, .k = op->k};
     if (backward_trains(b, op)) {
-        uint16_t again = expand(b, named(b, "expand_again_", op), rows, copies.rows, offsets),
+        uint16_t again = expand(b, backward_named(b, "expand_again_", op), rows, copies.rows,
+                                offsets),
                  dw = backward_weight(b, weight);
-        product.name = named(b, "wgrad_", op);
+        product.name = backward_named(b, "wgrad_", op);
         product.kernel = KERNEL_EXPANDED_WGRAD;
         layer_op(
             l, product,
             OPERANDS(IN(SRC, again), IN(D_DST, d), IN(OFFSETS, offsets), OUT(D_WEIGHT, dw)));
     }
     uint16_t da = backward_buffer(b, rows, ""),
-             wide = expand(b, named(b, "expand_gradient_", op), d, copies.rows, offsets);
-    product.name = named(b, "dgrad_", op);
+             wide =
+                 expand(b, backward_named(b, "expand_gradient_", op), d, copies.rows, offsets);
+    product.name = backward_named(b, "dgrad_", op);
     product.kernel = KERNEL_EXPANDED_GEMM;
     product.args.gemm.transposed = true;
     layer_op(l, product,
@@ -420,13 +429,13 @@ static void expanded_rule(struct backward *b, const struct op *op)
 static void sparse_rule(struct backward *b, const struct op *op)
 {
     struct layer *l = b->l;
-    uint16_t d = arrived(b, op, ROLE_DST), a = backward_of(b, op, ROLE_SRC),
+    uint16_t d = backward_arrived(b, op, ROLE_DST), a = backward_of(b, op, ROLE_SRC),
              offsets = backward_of(b, op, ROLE_OFFSETS);
     if (d == WORK_NONE)
         return;
     bool sdd = op->kernel == KERNEL_SDD;
     uint16_t weight = backward_of(b, op, ROLE_WEIGHT), da = backward_buffer(b, a, "");
-    struct op product = {.name = named(b, "wgrad_", op),
+    struct op product = {.name = backward_named(b, "wgrad_", op),
                          .kernel = KERNEL_SPARSE_WGRAD,
                          .args = op->args,
                          .flop = op->flop,
@@ -440,7 +449,7 @@ static void sparse_rule(struct backward *b, const struct op *op)
                  OPERANDS(IN(SRC, sdd ? d : a), IN(OTHER, sdd ? a : d), IN(OFFSETS, offsets),
                           OUT(D_WEIGHT, backward_weight(b, weight)),
                           OUT(D_BIAS, bias_gradient(b, op))));
-    product.name = named(b, "dgrad_", op);
+    product.name = backward_named(b, "dgrad_", op);
     product.kernel = sdd ? KERNEL_DSD : KERNEL_SDD;
     product.args.sparse.transposed = true;
     product.n = op->k;
@@ -453,114 +462,9 @@ static void sparse_rule(struct backward *b, const struct op *op)
     backward_arrive(b, a, da);
 }
 
-/* ---- ops of a step's list that no host performs ---- */
-
-enum { MOST_OPERANDS = 8 };
-
-static void add_operand(struct operand *operands, unsigned *n, bool read, uint16_t buffer)
-{
-    operands[*n] = (struct operand){ROLE_RESULT, (uint8_t)*n, read, !read, buffer};
-    ++*n;
-}
-
-/* Kernels whose gradient is one op: it, whether it reads the inputs again, and its FLOP over
- * the forward's. */
-static const struct {
-    uint16_t kernel;
-    bool inputs;
-    uint8_t flop_times;
-} plain[KERNEL_COUNT] = {
-    [KERNEL_NORM] = {KERNEL_NORM_GRAD, true, 0}, /* in a step's list */
-    [KERNEL_ROPE] = {KERNEL_ROPE_GRAD, false, 0},
-    [KERNEL_ATTENTION] = {KERNEL_ATTENTION_GRAD, true, 2}, /* four products for two */
-    [KERNEL_CONVOLUTION] = {KERNEL_CONVOLUTION_GRAD, true, 2},
-    [KERNEL_SCAN] = {KERNEL_SCAN_GRAD, true, 2},
-};
-
-/* Gradients of all that an op read, from those of what it wrote. */
-static void plain_rule(struct backward *b, const struct op *op)
-{
-    struct layer *l = b->l;
-    struct operand operands[3 * MOST_OPERANDS + 1];
-    uint16_t from[MOST_OPERANDS], gradient[MOST_OPERANDS];
-    unsigned n = 0, n_gradients = 0;
-    for (unsigned i = 0; i < op->n_operands; i++) {
-        const struct operand *o = &op_operands(l->work, op)[i];
-        if (o->written && b->grad[o->buffer] != WORK_NONE)
-            add_operand(operands, &n, true, b->grad[o->buffer]);
-    }
-    if (!n)
-        return;
-    for (unsigned i = 0; i < op->n_operands; i++) {
-        const struct operand o = op_operands(l->work, op)[i];
-        if (!o.read)
-            continue;
-        if (plain[op->kernel].inputs)
-            add_operand(operands, &n, true, o.buffer);
-        if (l->work->buffers[o.buffer].dtype == DTYPE_I32) /* places have no gradient */
-            continue;
-        from[n_gradients] = o.buffer;
-        gradient[n_gradients] = backward_buffer(b, o.buffer, "");
-        add_operand(operands, &n, false, gradient[n_gradients]);
-        n_gradients++;
-    }
-    operands[n] = (struct operand){.role = ROLE_COUNT};
-    struct op back = {.name = named(b, "back_", op),
-                      .kernel = plain[op->kernel].kernel,
-                      .flop = size_times(l->z, op->flop, plain[op->kernel].flop_times)};
-    layer_op(l, back, operands);
-    for (unsigned i = 0; i < n_gradients; i++)
-        backward_arrive(b, from[i], gradient[i]);
-}
-
 static void any_norm_rule(struct backward *b, const struct op *op)
 {
-    (b->l->listed ? plain_rule : norm_rule)(b, op);
-}
-
-/* The table's gradient: a row added per token. */
-static void embed_rule(struct backward *b, const struct op *op)
-{
-    struct layer *l = b->l;
-    uint16_t d = arrived(b, op, ROLE_DST);
-    if (d == WORK_NONE || !backward_trains(b, op))
-        return;
-    uint16_t dtable = backward_weight(b, backward_of(b, op, ROLE_WEIGHT));
-    layer_op(
-        l, (struct op){.name = named(b, "back_", op), .kernel = KERNEL_EMBED_GRAD},
-        OPERANDS(IN(D_DST, d), IN(IDS, backward_of(b, op, ROLE_IDS)), OUT(D_WEIGHT, dtable)));
-}
-
-/* A sum's gradient is gathered, a gathered array's is summed and scattered. An all-reduce hands
- * its gradient on; where its sum began, at the network's input, gradients are all-reduced: the
- * same bytes, counted here. A ring carries the gradients of what it carried beside that. */
-static void collective_rule(struct backward *b, const struct op *op)
-{
-    static const uint8_t dual[] = {[ALL_REDUCE] = ALL_REDUCE,
-                                   [ALL_GATHER] = REDUCE_SCATTER,
-                                   [REDUCE_SCATTER] = ALL_GATHER,
-                                   [RING] = RING};
-    struct layer *l = b->l;
-    uint8_t how = op->args.collective.how;
-    uint16_t d = arrived(b, op, ROLE_DST), src = backward_of(b, op, ROLE_SRC);
-    struct op again = *op;
-    again.name = named(b, "regather_", op);
-    again.args.collective.regather = 0;
-    if (op->args.collective.regather)
-        layer_op(l, again, OPERANDS(IN(SRC, src), OUT(DST, backward_of(b, op, ROLE_DST))));
-    if (d == WORK_NONE)
-        return;
-    uint16_t dsrc = backward_buffer(b, src, "");
-    struct size sent = how == RING ? size_times(l->z, op->bytes_sent, 2) : op->bytes_sent;
-    layer_op(l,
-             (struct op){.name = named(b, "back_", op),
-                         .kernel = KERNEL_COLLECTIVE,
-                         .args.collective = {.how = dual[how]},
-                         .group = op->group,
-                         .bytes_sent = sent,
-                         .bytes_received = sent},
-             OPERANDS(IN(SRC, d), OUT(DST, dsrc)));
-    backward_arrive(b, src, dsrc);
+    (b->l->listed ? backward_plain_rule : norm_rule)(b, op);
 }
 
 static void (*const rules[KERNEL_COUNT])(struct backward *b, const struct op *op) = {
@@ -584,12 +488,12 @@ static void (*const rules[KERNEL_COUNT])(struct backward *b, const struct op *op
     [KERNEL_DSD] = sparse_rule,
     [KERNEL_NORM] = any_norm_rule,
     [KERNEL_SCALE_GATES] = scale_gates_rule,
-    [KERNEL_ROPE] = plain_rule,
-    [KERNEL_ATTENTION] = plain_rule,
-    [KERNEL_CONVOLUTION] = plain_rule,
-    [KERNEL_SCAN] = plain_rule,
-    [KERNEL_EMBED] = embed_rule,
-    [KERNEL_COLLECTIVE] = collective_rule,
+    [KERNEL_ROPE] = backward_plain_rule,
+    [KERNEL_ATTENTION] = backward_plain_rule,
+    [KERNEL_CONVOLUTION] = backward_plain_rule,
+    [KERNEL_SCAN] = backward_plain_rule,
+    [KERNEL_EMBED] = backward_embed_rule,
+    [KERNEL_COLLECTIVE] = backward_collective_rule,
 };
 
 void backward_rule(struct backward *b, const struct op *op)

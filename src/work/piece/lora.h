@@ -5,7 +5,6 @@
 #define MOEPLAN_WORK_PIECE_LORA_H
 
 #include "base/err.h"
-#include "work/layer/layer.h"
 #include "work/piece/matrix.h"
 
 /* Whether the plan trains adapters alone. */
@@ -104,17 +103,6 @@ struct lora_sum lora_parameters(const struct plan *plan, struct sizes *z);
 struct size lora_encoder(const struct plan *plan, struct sizes *z);
 /* Those of one layer. */
 struct lora_sum lora_layer(const struct plan *plan, struct sizes *z, enum layer_kind kind);
-
-/* c = a w of a matrix of the table, and the low-rank product of its adapters added to it: A [k,
- * r] for every side, B [r, n] for each its own columns, one of each an expert
- * or of all of a rank. Returns the sum,
- * c itself where there are none. The products of block-sparse and shared cores have none. */
-uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c,
-                     struct groups groups, struct gemm_shape shape);
-
-/* w of the stacked experts with its adapters' product added, which the products read in its
- * place; w itself where there are none. Whole, so its gradient is. */
-uint16_t lora_merged(struct layer *l, const char *matrix, uint16_t w);
 
 /* STATUS_INPUT for a target that no table knows or that this plan's experts do not have, and
  * where the targets leave nothing to train. */

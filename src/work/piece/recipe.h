@@ -4,20 +4,8 @@
 #ifndef MOEPLAN_WORK_PIECE_RECIPE_H
 #define MOEPLAN_WORK_PIECE_RECIPE_H
 
+#include "plan/recipe.h"
 #include "work/piece/dims.h"
-
-/* Format of a recipe's copies; DTYPE_NONE without one, and for stacks that have none. */
-enum dtype recipe_format(const struct plan *plan);
-
-/* Whether it leaves layers at the ends of the model alone. */
-bool recipe_skips(const struct plan *plan);
-
-/* Whether the matrices of the layers exist in that format only (--fp8-param-gather). */
-bool recipe_is_primary(const struct plan *plan);
-
-/* Whether the transposes of gathered weights stay, whole, beside shards of one layout
- * (Megatron-FSDP). */
-bool recipe_keeps_transposes(const struct plan *plan);
 
 /* Bytes of the copies that are kept of one [out, in] matrix: by rows and by columns, or the
  * first alone where the device multiplies fp8 in any layout. */

@@ -1,6 +1,5 @@
 /* State of a training step: weights, gradients, what the optimizer keeps, on the device or in
- * host memory, and what its step makes beside them; see state.h. Sources:
- * training-stacks.md 1 and 2, with the files named there. */
+ * host memory; see state.h. Sources: training-stacks.md 1 and 2, with the files named there. */
 #include "plan/derive.h"
 #include "plan/engine.h"
 #include "plan/frozen.h"
@@ -109,8 +108,8 @@ void step_reserve(struct work *work, const char *name, enum category category, e
 
 /* ---- buffers in pairs: dense parameters, experts ---- */
 
-static void add_pair(struct state *s, struct state_names names, struct shards shards,
-                     struct buffer like)
+void state_add_pair(struct state *s, struct state_names names, struct shards shards,
+                    struct buffer like)
 {
     const char *const each[] = {names.dense, names.experts};
     struct size elements[] = {shards.dense, shards.experts};
@@ -128,12 +127,12 @@ void state_keep(struct state *s, struct state_names names, struct shards shards,
                 enum category category, enum dtype dtype, uint64_t count)
 {
     if (dtype != DTYPE_NONE && count)
-        add_pair(s, names, shards,
-                 (struct buffer){.category = category,
-                                 .dtype = dtype,
-                                 .count = size_const(s->z, count),
-                                 .life = LIFE_PERSISTENT,
-                                 .state = true});
+        state_add_pair(s, names, shards,
+                       (struct buffer){.category = category,
+                                       .dtype = dtype,
+                                       .count = size_const(s->z, count),
+                                       .life = LIFE_PERSISTENT,
+                                       .state = true});
 }
 
 /* ---- what goes to the host ---- */
@@ -199,9 +198,7 @@ static void add_host(struct state *s)
                 "training-stacks.md 1 and 2");
 }
 
-/* The states as they are stored: of an f32 master only the 16 bits that bf16 weights lack
- * (store_param_remainders); states on the host have no remainders. */
-static bool is_native(const struct plan *plan)
+bool state_is_native(const struct plan *plan)
 {
     bool megatron = plan_is_megatron(plan);
     bool aware = plan->optimizer.aware == AWARE_NATIVE ||
@@ -215,7 +212,7 @@ static void keep_master(struct state *s)
     const struct precision *p = &s->plan->precision;
     if (lora_is_on(s->plan) && s->plan->lora.format == DTYPE_F32)
         return;
-    bool native = is_native(s->plan);
+    bool native = state_is_native(s->plan);
     bool remainders =
         native && !state_offloads(s->plan) && p->master == DTYPE_F32 && p->weights != DTYPE_F32;
     bool megatron_holds = plan_is_megatron(s->plan) && state_offloads(s->plan) && !native;
@@ -420,11 +417,8 @@ static void keep_frozen(struct state *s)
               dtype_is_plain(format) ? format : DTYPE_BF16, elements, 1, NULL);
 }
 
-/* Of what is trained, where layers are drawn that alone have gradients (axolotl
- * utils/callbacks/lisa.py, ms-swift swift/callbacks/lisa.py: requires_grad is all that changes,
- * and optimizers keep the states of parameters without a gradient), those and the ends. */
-static struct shards with_gradients(const struct plan *plan, struct work *work,
-                                    unsigned from_zero)
+struct shards state_with_gradients(const struct plan *plan, struct work *work,
+                                   unsigned from_zero)
 {
     struct sizes *z = &work->sizes;
     if (!plan_draws_layers(plan))
@@ -439,7 +433,7 @@ static struct shards with_gradients(const struct plan *plan, struct work *work,
  * partitioned, and the whole of them stays. */
 static struct shards gradients_here(struct state *s)
 {
-    struct shards gradients = with_gradients(s->plan, s->work, 2);
+    struct shards gradients = state_with_gradients(s->plan, s->work, 2);
     bool deepspeed = s->plan->stack.kind == STACK_DEEPSPEED;
     if (deepspeed && state_offloads(s->plan) && s->plan->parallel.zero >= 2)
         return (struct shards){size_const(s->z, 0), size_const(s->z, 0)};
@@ -477,94 +471,4 @@ void step_state(const struct plan *plan, struct work *work, bool gradients_persi
         add_host(&s);
     step_checkpoint(plan, work, first);
     step_colocated(plan, work, first);
-}
-
-/* ---- what its step makes ---- */
-
-enum { DEEPSPEED_SUB_GROUP = 1000000000 }; /* elements; sub_group_size, unless it is given */
-
-/* Graphs of a whole step keep the memory of forward and backward for good, so that the update
- * cannot take it. */
-static void make_in(struct state *s, struct state_names names, struct shards shards,
-                    enum category category, enum dtype dtype, uint64_t count,
-                    const char *source)
-{
-    bool apart = s->plan->stack.graphs == GRAPHS_FULL && plan_is_megatron(s->plan);
-    if (count)
-        add_pair(s, names, shards,
-                 (struct buffer){.category = category,
-                                 .dtype = dtype,
-                                 .count = size_const(s->z, count),
-                                 .life = apart ? LIFE_PERSISTENT : LIFE_TRANSIENT,
-                                 .first = s->tick,
-                                 .last = s->tick,
-                                 .source = source});
-}
-
-static void make(struct state *s, struct state_names names, struct shards shards,
-                 enum category category, uint64_t count, const char *source)
-{
-    make_in(s, names, shards, category, DTYPE_F32, count, source);
-}
-
-/* TransformerEngine's FusedAdam casts every state that is not f32, unless both moments are
- * bf16: those its kernel reads as they are. */
-static uint64_t cast_states(const struct plan *plan)
-{
-    enum dtype first = plan->precision.moments, second = state_moment2(plan);
-    bool megatron = plan_is_megatron(plan);
-    if (!megatron || state_offloads(plan) || plan->optimizer.kind != OPTIMIZER_ADAM ||
-        (first == DTYPE_BF16 && second == DTYPE_BF16))
-        return 0;
-    uint64_t n = first != DTYPE_F32;
-    n += second != DTYPE_F32;
-    return n + (plan->precision.master == DTYPE_F16);
-}
-
-/* Megatron casts 16-bit gradients before it clips them, dense and experts together, and drops
- * the copy with the next step's zero_grad (distrib_optimizer.py,
- * _copy_model_grads_to_main_grads). DeepSpeed casts the partition of a group, and frees the
- * 16-bit one afterwards (stage_1_and_2.py); under stage 3 at most 1e9 elements at a time. */
-static bool casts_gradients(const struct plan *plan)
-{
-    bool megatron = plan_is_megatron(plan);
-    bool deepspeed = plan->stack.kind == STACK_DEEPSPEED && !state_offloads(plan);
-    bool copies = plan_trains_one_layer(plan); /* badam/block_optim.py, _grad_to_hp */
-    return (megatron || deepspeed || copies) && !is_native(plan) &&
-           plan->precision.master != DTYPE_NONE && plan->precision.gradients != DTYPE_F32;
-}
-
-/* sqrt(v) is made in v's format, and added to and divided in place (torch dc80ccded538
- * optim/adam.py, _multi_tensor_adam; 2.0 made a second list for the sum). */
-static enum dtype format_of_lists(const struct plan *plan)
-{
-    enum dtype second = state_moment2(plan);
-    return second == DTYPE_BF16 || second == DTYPE_F16 ? second : DTYPE_F32;
-}
-
-void step_optimizer(const struct plan *plan, struct work *work)
-{
-    struct state s = {.plan = plan, .work = work, .z = &work->sizes};
-    bool lists = !plan_is_megatron(plan) && plan->optimizer.step == STEP_FOREACH &&
-                 !plan_steps_in_backward(plan); /* an optimizer for each parameter */
-    uint64_t cast = cast_states(plan);
-    if (!cast && !lists && !casts_gradients(plan))
-        return;
-    s.tick = work_tick(work, (struct tick){.name = "optimizer",
-                                           .kind = OP_UPDATE,
-                                           .segment = SEGMENT_STEP,
-                                           .phase = PHASE_UPDATE});
-    struct shards shards = with_gradients(plan, work, 1);
-    if (plan->stack.kind == STACK_DEEPSPEED && plan->parallel.zero >= 3) {
-        uint64_t most = plan->optimizer.sub_group;
-        struct size group = size_const(s.z, most ? most : DEEPSPEED_SUB_GROUP);
-        shards.dense = size_min(s.z, shards.dense, group);
-        shards.experts = size_min(s.z, shards.experts, size_sub(s.z, group, shards.dense));
-    }
-    make(&s, STATE_NAMES("f32_gradients"), shards, CATEGORY_GRADIENTS, casts_gradients(plan),
-         "training-stacks.md 2");
-    make(&s, STATE_NAMES("f32_moments"), shards, CATEGORY_OPTIMIZER, cast,
-         "TransformerEngine FusedAdam");
-    make_in(&s, STATE_NAMES("foreach_lists"), shards, CATEGORY_OPTIMIZER, format_of_lists(plan),
-            lists, "torch.optim foreach: sqrt(v), which becomes the denominator");
 }

@@ -29,6 +29,20 @@ struct state_names {
 void state_keep(struct state *s, struct state_names names, struct shards shards,
                 enum category category, enum dtype dtype, uint64_t count);
 
+/* A buffer for each of both, `like` but for name and elements. */
+void state_add_pair(struct state *s, struct state_names names, struct shards shards,
+                    struct buffer like);
+
+/* Whether an update works on the states as they are stored: of an f32 master only the 16 bits
+ * that bf16 weights lack (store_param_remainders); states on the host have no remainders. */
+bool state_is_native(const struct plan *plan);
+
+/* Of what is trained, where layers are drawn that alone have gradients (axolotl
+ * utils/callbacks/lisa.py, ms-swift swift/callbacks/lisa.py: requires_grad is all that changes,
+ * and optimizers keep the states of parameters without a gradient), those and the ends. */
+struct shards state_with_gradients(const struct plan *plan, struct work *work,
+                                   unsigned from_zero);
+
 /* Whether a part of the states is the host's. */
 bool state_offloads(const struct plan *plan);
 /* Ranks that share the optimizer's states out. */

@@ -52,6 +52,14 @@ void serve_weights(const struct plan *plan, struct work *work, const struct serv
  */
 void serve_state(struct work *work, const char *name, enum dtype dtype, struct size bytes,
                  struct size count, const char *source);
+struct dims;
+/* Those at the ends, with the norms of all layers: serve_ends.c. */
+void serve_end_weights(const struct plan *plan, struct work *work);
+void serve_layer_embeddings(const struct plan *plan, struct work *work, const struct dims *d);
+void serve_module_projection(const struct plan *plan, struct work *work);
+void serve_rotary_table(const struct plan *plan, struct work *work, enum dtype dtype);
+/* Layers of the stage. */
+struct size serve_all_layers(const struct plan *plan, struct sizes *sizes);
 /* Layers of the stage with a window, those that borrow keys among them. */
 struct size serve_window_layers(const struct plan *plan, struct sizes *sizes);
 /* Dense layers of the stage that borrow keys. */

@@ -6,7 +6,6 @@
 #include "work/piece/matrix.h"
 #include "plan/derive.h"
 #include "plan/engine.h"
-#include "plan/speculation.h"
 #include "work/piece/segments.h"
 #include "work/serve/serve.h"
 
@@ -104,6 +103,11 @@ static struct size mixer_layers(const struct plan *plan, struct sizes *s, enum l
     if (kind == ALL_LAYERS && plan_has_both(plan)) /* which two mixers have counted */
         sum = size_sub(s, sum, cache_layers(s, plan, MIXER_BOTH));
     return sum;
+}
+
+struct size serve_all_layers(const struct plan *plan, struct sizes *s)
+{
+    return mixer_layers(plan, s, ALL_LAYERS);
 }
 
 struct size serve_borrow_layers(const struct plan *plan, struct sizes *s)
@@ -421,79 +425,6 @@ static void vectors(const struct plan *plan, struct work *work, const struct ser
                     size_const(s, 1), NULL);
 }
 
-/* [vocab, hidden] over tp, twice unless tied; norms of all layers. */
-static void ends(const struct plan *plan, struct work *work)
-{
-    struct sizes *s = &work->sizes;
-    struct size hidden = size_slot(s, SLOT_HIDDEN);
-    struct size part = size_ceil_div(s, size_slot(s, SLOT_VOCAB), size_slot(s, SLOT_TP));
-    struct size table = size_times(s, size_mul(s, part, hidden), 2);
-    serve_state(work, "embedding_weights", DTYPE_BF16, table,
-                size_slot(s, SLOT_STAGE_EMBEDDING), NULL);
-    struct size rows =
-        size_ceil_div(s, size_slot(s, SLOT_VOCAB),
-                      dims_over(s, plan_head_replicas(plan), size_slot(s, SLOT_TP)));
-    if (!plan->model.tied_embeddings)
-        serve_state(work, "head_weights", DTYPE_BF16,
-                    size_times(s, size_mul(s, rows, hidden), 2), size_slot(s, SLOT_STAGE_HEAD),
-                    NULL);
-    struct size per_layer =
-        size_times(s, layers_of(plan, s, ALL_LAYERS),
-                   model_layer_norms(&plan->model) + (uint64_t)plan_embeds_layers(plan));
-    bool gated = plan->model.residual_rank > 0; /* norms of copies: serve_residual.c */
-    struct size norms =
-        gated ? per_layer : size_add(s, per_layer, size_slot(s, SLOT_STAGE_HEAD));
-    if (plan->model.residual_block) /* two vectors for a mixer, a network and the head */
-        norms = size_sum(s, SIZES(norms, size_times(s, layers_of(plan, s, ALL_LAYERS), 4),
-                                  size_times(s, size_slot(s, SLOT_STAGE_HEAD), 2)));
-    if (plan_drafts_itself(plan)) /* a module that is only counted has its layer alone */
-        norms = size_add(s, norms,
-                         size_times(s, size_slot(s, SLOT_STAGE_MTP),
-                                    gated ? 1 + plan->model.residual_streams : 3));
-    uint64_t vectors = plan->model.norm_bias ? 2 : 1;
-    serve_state(work, "norm_weights", DTYPE_BF16, size_times(s, hidden, 2 * vectors), norms,
-                NULL);
-}
-
-/* The table of the layers' embeddings, on the device, with the projection to them and its norm,
- * in 16 bits; and the rows of a step that vLLM's multimodal model keeps for its graphs (vLLM
- * models/gemma4_mm.py: per_layer_embeddings). */
-static void layer_embeddings(const struct plan *plan, struct work *work, const struct dims *d)
-{
-    struct sizes *s = &work->sizes;
-    struct size all = d->width[COL_LAYER_EMBEDDINGS], hidden = size_slot(s, SLOT_HIDDEN);
-    struct size first = size_slot(s, SLOT_STAGE_EMBEDDING);
-    struct size projection = size_add(s, size_mul(s, dims_layer_columns(s, plan), hidden),
-                                      size_slot(s, SLOT_LAYER_EMBEDDING));
-    serve_state(work, "layer_embedding_table", DTYPE_BF16,
-                size_times(s, size_mul(s, dims_layer_rows(s, plan), all), 2), first,
-                "embed_tokens_per_layer");
-    serve_state(work, "layer_embedding_projection", DTYPE_BF16, size_times(s, projection, 2),
-                first, "per_layer_model_projection");
-    if (plan->stack.kind == STACK_VLLM)
-        work_buffer(
-            work, (struct buffer){.name = "layer_embedding_rows",
-                                  .category = CATEGORY_WORKSPACE,
-                                  .segment = SEGMENT_STEP,
-                                  .dtype = plan->precision.activations,
-                                  .n_dims = 2,
-                                  .dims = {size_slot(s, SLOT_STEP_TOKENS), all},
-                                  .life = LIFE_PERSISTENT,
-                                  .state = true,
-                                  .source = "vLLM models/gemma4_mm.py: per_layer_embeddings"});
-}
-
-/* What joins hidden rows and embeddings in front of a module's layer, [2 H, H]. */
-static void projection(const struct plan *plan, struct work *work)
-{
-    struct sizes *s = &work->sizes;
-    struct size hidden = size_slot(s, SLOT_HIDDEN);
-    if (plan_drafts_itself(plan))
-        serve_state(work, "mtp_projection_weights", DTYPE_BF16,
-                    size_times(s, size_mul(s, hidden, hidden), 4), size_slot(s, SLOT_STAGE_MTP),
-                    "vLLM models/deepseek_mtp.py: eh_proj, whole on every rank, 16 bits");
-}
-
 /* W_UK [heads, nope, kv rank] and W_UV [heads, kv rank, v], split from kv_b after loading. */
 static void absorbed(const struct plan *plan, struct work *work, const struct dims *d)
 {
@@ -522,40 +453,6 @@ static void swizzled_scales(const struct plan *plan, struct work *work, const st
         "quantization/mxfp4.py keeps the loaded scales; triton_kernels hopper_scale.py");
 }
 
-/* [positions, rotary dimensions], cos and sin halves. Engines keep a table for each base and
- * width (vLLM layers/rotary_embedding/__init__.py, get_rope, _ROPE_DICT; SGLang layers/
- * rotary_embedding/factory.py alike): of window layers with heads of another size as of those
- * that model.rotary_beside has; SGLang one more of each of DeepSeek-V4's, of complex numbers
- * (models/deepseek_v4.py: freqs_cis; layers/deepseek_v4_rope.py, lru_cache(2)). */
-static void rotary_table(const struct plan *plan, struct work *work, enum dtype dtype)
-{
-    struct sizes *s = &work->sizes;
-    const struct model *m = &plan->model;
-    bool grouped = m->attention.kind == ATTENTION_GQA, some = m->attention.qk_rope_head_dim > 0;
-    enum slot head = slots_of_heads(m, model_attention_mixer(m)).head_dim;
-    enum slot window = slots_of_heads(m, MIXER_WINDOW).head_dim;
-    struct size width = size_slot(s, grouped ? head : SLOT_ROPE_DIM);
-    if (grouped && some)
-        width = size_min(s, width, size_slot(s, SLOT_ROPE_DIM));
-    if (m->rotary_beside)
-        width = size_add(s, width, size_const(s, m->rotary_beside));
-    else if (plan_splits_attention(plan) && m->window.head_dim &&
-             m->window.head_dim != m->attention.head_dim)
-        width = size_add(s, width, size_slot(s, window));
-    if (plan->stack.kind == STACK_SGLANG && m->attention.kind == ATTENTION_SHARED_KV)
-        width = size_times(s, width, 2);
-    struct size positions = size_const(s, plan->model.max_position);
-    work_buffer(work, (struct buffer){.name = "rotary_table",
-                                      .category = CATEGORY_METADATA,
-                                      .segment = SEGMENT_STEP,
-                                      .dtype = dtype,
-                                      .n_dims = 2,
-                                      .dims = {positions, width},
-                                      .life = LIFE_PERSISTENT,
-                                      .state = true,
-                                      .source = "layers/rotary_embedding: cos_sin_cache"});
-}
-
 void serve_weights(const struct plan *plan, struct work *work, const struct serve_style *style)
 {
     struct sizes *s = &work->sizes;
@@ -582,15 +479,15 @@ void serve_weights(const struct plan *plan, struct work *work, const struct serv
     serve_chosen(plan, work);
     routing_tables(plan, work);
     vectors(plan, work, style);
-    ends(plan, work);
+    serve_end_weights(plan, work);
     if (plan_embeds_layers(plan))
-        layer_embeddings(plan, work, &d);
+        serve_layer_embeddings(plan, work, &d);
     serve_encoder_weights(plan, work);
-    projection(plan, work);
+    serve_module_projection(plan, work);
     if (style->absorbed_copies && plan->model.attention.kind == ATTENTION_MLA)
         absorbed(plan, work, &d);
     if (style->experts.swizzled_scales)
         swizzled_scales(plan, work, &experts);
     if (style->rotary_table && plan->model.rotary && plan->model.max_position)
-        rotary_table(plan, work, style->rotary_table);
+        serve_rotary_table(plan, work, style->rotary_table);
 }

@@ -1,5 +1,5 @@
-/* What maxtext.c and maxtext_save.c share: the sizes their declarations are made
- * of. */
+/* Inside work/stack/maxtext: the sizes of which maxtext.c and maxtext_save.c make what they
+ * declare (maxtext_layer.c). */
 #ifndef MOEPLAN_WORK_STACK_MAXTEXT_H
 #define MOEPLAN_WORK_STACK_MAXTEXT_H
 
@@ -21,6 +21,15 @@ struct maxtext_layer {
     bool kinds[KIND_COUNT];     /* of layers that are held */
     enum segment segment;       /* of the kind at hand */
 };
+
+/* Fills it, with full attention at hand, for the rows of a path; sets the room of work where
+ * the plan's factor says it. */
+struct path_system;
+void maxtext_layer_init(const struct plan *plan, struct work *work,
+                        const struct path_system *path, struct maxtext_layer *layer);
+
+/* Slots of one expert in a sequence: int(max(ceil(S K / E) cf, cf)). */
+struct size maxtext_capacity(const struct maxtext_layer *layer);
 
 /* Takes the widths of layers with this mixer. */
 void maxtext_take(const struct plan *plan, struct maxtext_layer *layer, enum mixer mixer);

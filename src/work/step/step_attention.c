@@ -317,9 +317,7 @@ static uint16_t compressed(struct step *s, uint16_t x)
 {
     if (!step_makes_entries(s))
         return WORK_NONE;
-    bool csa = s->d.facts & FACT_CSA;
-    uint16_t parts = step_product(s, csa ? "csa_compress" : "hca_compress", x, "entry_parts",
-                                  CATEGORY_ATTENTION);
+    uint16_t parts = step_product(s, "entry_compress", x, "entry_parts", CATEGORY_ATTENTION);
     uint16_t entries =
         step_rows(s, "entries", CATEGORY_ATTENTION, step_entries_of(s, s->d.rows[ROW_LOCAL]),
                   s->d.width[COL_SHARED_KV]);

@@ -4,7 +4,7 @@
 #include "plan/engine.h"
 #include "work/list/dtype.h"
 #include "work/list/traffic.h"
-#include "work/piece/lora.h"
+#include "work/piece/matrix.h"
 #include "work/step/step.h"
 
 uint16_t step_rows(struct step *s, const char *name, enum category category, struct size rows,
@@ -71,7 +71,7 @@ uint16_t step_product(struct step *s, const char *matrix, uint16_t a, const char
     l->wide = m->wide;
     layer_gemm(l, matrix, a, w, WORK_NONE, c, layer_no_groups(), shape);
     l->wide = false;
-    return lora_beside(l, matrix, a, c, layer_no_groups(), shape);
+    return layer_lora_beside(l, matrix, a, c, layer_no_groups(), shape);
 }
 
 uint16_t step_reduced(struct step *s, const char *name, uint16_t x)

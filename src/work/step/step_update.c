@@ -6,7 +6,7 @@
 #include "plan/derive.h"
 #include "work/list/letters.h"
 #include "work/piece/lora.h"
-#include "work/piece/recipe.h"
+#include "plan/recipe.h"
 #include "work/piece/state.h"
 #include "work/step/step.h"
 #include "work/stack/stack.h"

@@ -1,5 +1,6 @@
-/* Products of adapters as ops of a layer; see lora.h. */
+/* Products of adapters as ops of a layer; see layer.h. */
 #include "base/text.h"
+#include "work/layer/layer.h"
 #include "work/piece/lora.h"
 
 static uint16_t adapter(struct layer *l, const char *name, struct size groups, struct size rows,
@@ -47,8 +48,8 @@ static struct size rank_of(struct layer *l, const struct lora_sides *sides)
                                  : size_const(l->z, sides->low / sides->n);
 }
 
-uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c,
-                     struct groups groups, struct gemm_shape shape)
+uint16_t layer_lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c,
+                           struct groups groups, struct gemm_shape shape)
 {
     struct lora_sides sides;
     const struct layer_matrix *m = adapted(l, matrix, &sides);
@@ -92,7 +93,7 @@ uint16_t lora_beside(struct layer *l, const char *matrix, uint16_t a, uint16_t c
     return sum;
 }
 
-uint16_t lora_merged(struct layer *l, const char *matrix, uint16_t w)
+uint16_t layer_lora_merged(struct layer *l, const char *matrix, uint16_t w)
 {
     struct lora_sides sides;
     const struct layer_matrix *m = lora_merges(l->plan) ? adapted(l, matrix, &sides) : NULL;
