@@ -1,4 +1,5 @@
 /* What is asked of trees, whatever they were read from; see source.h. */
+#include "base/number.h"
 #include "base/text.h"
 #include "plan/source.h"
 
@@ -38,6 +39,18 @@ bool node_is_null(const struct node *node)
             return true;
     }
     return false;
+}
+
+const char *node_text(const struct node *node)
+{
+    return node && node->kind == NODE_SCALAR && !node_is_null(node) ? node->text : NULL;
+}
+
+uint64_t node_count(const struct node *node)
+{
+    const char *text = node_text(node);
+    uint64_t n = 0;
+    return text && number_count(text, &n) ? n : 0;
 }
 
 const char *node_kind_name(enum node_kind kind)

@@ -60,6 +60,10 @@ struct node *node_get(const struct node *node, const char *key);
 /* The first value of a mapping; NULL: none, or it is no mapping. */
 const struct node *node_entries(const struct node *node);
 
+/* A value's text; NULL: no value, or null. Its whole number; 0: none. */
+const char *node_text(const struct node *node);
+uint64_t node_count(const struct node *node);
+
 /* Whether a value is this text; NULL and mappings are none. node_says: that of a mapping's key.
  */
 bool node_is(const struct node *node, const char *text);

@@ -41,9 +41,8 @@ static const char *text_at(const struct node *node)
 
 static uint64_t count_at(const struct node *node, uint64_t otherwise)
 {
-    uint64_t value;
-    const char *text = text_at(node);
-    return text && number_count(text, &value) && value ? value : otherwise;
+    uint64_t n = node_count(node);
+    return n ? n : otherwise;
 }
 
 static bool is_one_of(const char *key, const char *const *keys)

@@ -245,14 +245,19 @@ static void write_device(struct container_writer *w, struct choice device, const
         text_printf(w->out, "export %s=%" PRIu64 "; ", count, device.n);
 }
 
+static void append_lines(struct container_writer *w, const char *text)
+{
+    for (const char *at = text; *at; at++)
+        w->line += *at == '\n';
+    text_append(w->out, text);
+}
+
 /* A text of commands on the lines behind its key. */
 static void write_text(struct container_writer *w, const struct node *run)
 {
     for (; w->line <= run->mark.line; w->line++)
         text_append(w->out, "\n");
-    for (const char *at = run->text; *at; at++)
-        w->line += *at == '\n';
-    text_append(w->out, run->text);
+    append_lines(w, run->text);
 }
 
 /* A task of SkyPilot: the text of `run` on each of its nodes, whose environment has `envs`, and
@@ -274,9 +279,7 @@ void container_commands(struct container_writer *w, const struct node *commands)
     bool block = strchr(commands->text, '\n') != NULL;
     for (; w->line < commands->mark.line + block; w->line++)
         text_append(w->out, "\n");
-    for (const char *at = commands->text; *at; at++)
-        w->line += *at == '\n';
-    text_append(w->out, commands->text);
+    append_lines(w, commands->text);
 }
 
 /* A run of dstack: its commands one after the other (runner/internal/executor/executor.go). A

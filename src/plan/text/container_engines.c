@@ -6,11 +6,6 @@
 
 #include "plan/text/container_writer.h"
 
-static const char *text_of(const struct node *node)
-{
-    return node && node->kind == NODE_SCALAR && !node_is_null(node) ? node->text : NULL;
-}
-
 static bool is_true(const struct node *node)
 {
     return node_is(node, "true") || node_is(node, "True");
@@ -23,8 +18,7 @@ static bool is_false(const struct node *node)
 
 /* ---- flags ---- */
 
-/* A command with the image's release and the environment that it starts in. */
-static void begin(struct container_writer *w, const struct node *node, const char *image)
+void container_serve(struct container_writer *w, const struct node *node, const char *image)
 {
     for (; w->line < node->mark.line; w->line++) /* of its own: no word stands before it */
         text_append(w->out, "\n");
@@ -32,6 +26,7 @@ static void begin(struct container_writer *w, const struct node *node, const cha
         container_export(w, CONTAINER_IMAGE, strlen(CONTAINER_IMAGE), image);
     if (w->device)
         container_export(w, CONTAINER_DEVICE, strlen(CONTAINER_DEVICE), w->device);
+    container_export_pool(w);
     container_export_env(w);
     text_append(w->out, "vllm serve");
 }
@@ -84,15 +79,15 @@ static bool write_ray_model(struct container_writer *w, const struct node *confi
 {
     const struct node *loading = node_get(config, "model_loading_config");
     const struct node *source = node_get(loading, "model_source");
-    const char *before = w->device, *device = text_of(node_get(config, "accelerator_type"));
+    const char *before = w->device, *device = node_text(node_get(config, "accelerator_type"));
     if (source && source->kind == NODE_MAPPING)
         source = node_get(source, "bucket_uri");
     source = source ? source : node_get(loading, "model_id");
-    if (!text_of(source))
+    if (!node_text(source))
         return false;
     w->device = device ? device : before;
     w->env = node_get(node_get(config, "runtime_env"), "env_vars");
-    begin(w, config, NULL);
+    container_serve(w, config, NULL);
     for (const struct node *part = config->first; part; part = part->next) {
         if (part == loading)
             write_flag(w, source, "--model", model_of(w, source->text));
@@ -193,12 +188,13 @@ static bool write_chart_model(struct container_writer *w, const struct node *mod
     const struct node *name = node_get(model, "modelURL"),
                       *settings = node_get(model, "vllmConfig"),
                       *adapters = node_get(model, "enableLoRA");
-    const char *image = text_of(node_get(model, "repository")),
-               *tag = text_of(node_get(model, "tag"));
-    if (!text_of(name))
+    const char *image = node_text(node_get(model, "repository")),
+               *tag = node_text(node_get(model, "tag"));
+    if (!node_text(name))
         return false;
     w->env = node_get(model, "env");
-    begin(w, model, image && tag ? arena_printf(w->out->arena, "%s:%s", image, tag) : NULL);
+    container_serve(w, model,
+                    image && tag ? arena_printf(w->out->arena, "%s:%s", image, tag) : NULL);
     for (const struct node *part = model->first; part; part = part->next) {
         if (part == name)
             write_flag(w, name, "--model", name->text);
@@ -228,14 +224,14 @@ static bool write_chart(struct container_writer *w, const struct node *root)
 static bool write_predictor(struct container_writer *w, const struct node *model)
 {
     static const char id[] = "--model_id=";
-    const char *format = text_of(node_get(node_get(model, "modelFormat"), "name"));
+    const char *format = node_text(node_get(node_get(model, "modelFormat"), "name"));
     const struct node *args = node_get(model, "args"), *uri = node_get(model, "storageUri");
     if (!format || (!text_equal(format, "huggingface") && !text_equal(format, "vLLM")))
         return false;
     w->env = node_get(model, "env");
-    begin(w, model, text_of(node_get(model, "image")));
+    container_serve(w, model, node_text(node_get(model, "image")));
     for (const struct node *part = model->first; part; part = part->next) {
-        if (part == uri && text_of(uri))
+        if (part == uri && node_text(uri))
             write_flag(w, uri, "--model", model_of(w, uri->text));
         for (const struct node *word = part == args ? args->first : NULL; word;
              word = word->next)
@@ -288,12 +284,12 @@ static void write_speculator(struct container_writer *w, const struct node *spec
     if (node_get(speculator, "config"))
         write_keyword(w, "", "speculative-config", node_get(speculator, "config"));
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (text_of(node_get(later, keys[i].key)))
+        if (node_text(node_get(later, keys[i].key)))
             write_flag(w, node_get(later, keys[i].key), keys[i].flag,
                        node_get(later, keys[i].key)->text);
-    if (text_of(uri))
+    if (node_text(uri))
         write_flag(w, uri, "--speculative-config.model", model_of(w, uri->text));
-    if (text_of(tensor))
+    if (node_text(tensor))
         write_flag(w, tensor, "--speculative-config.draft_tensor_parallel_size", tensor->text);
 }
 
@@ -304,9 +300,9 @@ static void write_service_part(struct container_writer *w, const struct node *mo
                       *main = main_of(node_get(part, "template")),
                       *uri = node_get(model, "uri"), *name = node_get(model, "name");
     w->env = node_get(main, "env");
-    begin(w, part, text_of(node_get(main, "image")));
+    container_serve(w, part, node_text(node_get(main, "image")));
     write_flag(w, part, "--model", model_of(w, uri->text));
-    if (text_of(name)) /* whose weights those of a volume are */
+    if (node_text(name)) /* whose weights those of a volume are */
         write_flag(w, part, "--served-model-name", name->text);
     if (prompts)
         write_flag(w, part, "--is-prefill-worker", NULL);
@@ -322,7 +318,7 @@ static void write_service_part(struct container_writer *w, const struct node *mo
 static bool write_service(struct container_writer *w, const struct node *spec)
 {
     const struct node *model = node_get(spec, "model"), *prefill = node_get(spec, "prefill");
-    if (!text_of(node_get(model, "uri")))
+    if (!node_text(node_get(model, "uri")))
         return false;
     write_service_part(w, model, spec, false);
     if (prefill)
@@ -348,10 +344,10 @@ bool container_engine(struct container_writer *w, const struct node *root)
 {
     const struct node *spec = node_get(root, "spec");
     const struct node *config = node_get(spec, "serveConfigV2");
-    const char *kind = text_of(node_get(root, "kind"));
+    const char *kind = node_text(node_get(root, "kind"));
     if (!kind)
         return write_ray(w, root) || write_chart(w, root) || container_llmd(w, root);
-    if (text_of(config))
+    if (node_text(config))
         return write_ray_service(w, config);
     if (text_equal(kind, "InferenceService"))
         return write_predictor(w, node_get(node_get(spec, "predictor"), "model"));

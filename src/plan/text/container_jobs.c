@@ -1,29 +1,9 @@
 /* Jobs whose pods are ranks of one training: Kubeflow's and Ray's. Read at kubeflow/
  * training-operator pkg/controller.v1/pytorch/envvar.go (PyTorchJob), kubeflow/trainer
  * pkg/runtime/framework/plugins/torch/torch.go (TrainJob) and ray-project/kuberay (RayJob). */
-#include <inttypes.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "plan/text/container_writer.h"
-
-static const char *text_of(const struct node *node)
-{
-    return node && node->kind == NODE_SCALAR && !node_is_null(node) ? node->text : NULL;
-}
-
-/* 0: no number. */
-static uint64_t count_of(const struct node *node)
-{
-    const char *text = text_of(node);
-    uint64_t n = 0;
-    return text && number_count(text, &n) ? n : 0;
-}
-
-static void export_count(struct container_writer *w, const char *name, uint64_t n)
-{
-    container_export(w, name, strlen(name), arena_printf(w->out->arena, "%" PRIu64, n));
-}
 
 /* Devices of a container or of a node of a job; 0: it asks for none. */
 static uint64_t devices_of(const struct node *resources)
@@ -32,7 +12,7 @@ static uint64_t devices_of(const struct node *resources)
     static const char *const names[] = {"nvidia.com/gpu", "amd.com/gpu"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         for (size_t j = 0; j < sizeof names / sizeof *names; j++) {
-            uint64_t n = count_of(node_get(node_get(resources, parts[i]), names[j]));
+            uint64_t n = node_count(node_get(node_get(resources, parts[i]), names[j]));
             if (n)
                 return n;
         }
@@ -44,9 +24,9 @@ static void export_ranks(struct container_writer *w, uint64_t nodes, uint64_t pe
                          const struct node *resources)
 {
     per_node = per_node ? per_node : devices_of(resources);
-    export_count(w, "PET_NNODES", nodes);
+    container_export_count(w, "PET_NNODES", nodes);
     if (per_node)
-        export_count(w, "PET_NPROC_PER_NODE", per_node);
+        container_export_count(w, "PET_NPROC_PER_NODE", per_node);
 }
 
 /* ---- Kubeflow ---- */
@@ -56,10 +36,10 @@ static void export_ranks(struct container_writer *w, uint64_t nodes, uint64_t pe
 static bool write_replicas(struct container_writer *w, const struct node *spec)
 {
     const struct node *replicas = node_get(spec, "pytorchReplicaSpecs"), *first = NULL;
-    uint64_t nodes = 0, per_node = count_of(node_get(spec, "nprocPerNode"));
+    uint64_t nodes = 0, per_node = node_count(node_get(spec, "nprocPerNode"));
     for (const struct node *r = node_entries(replicas); r; r = r->next) {
         const struct node *n = node_get(r, "replicas");
-        nodes += text_of(n) ? count_of(n) : 1;
+        nodes += node_text(n) ? node_count(n) : 1;
         first = !first || text_equal(r->key, "Master") ? r : first;
     }
     if (!first)
@@ -69,8 +49,8 @@ static bool write_replicas(struct container_writer *w, const struct node *spec)
     for (const struct node *c = containers ? containers->first : NULL; c; c = c->next)
         main = !main || node_says(c, "name", "pytorch") ? c : main;
     export_ranks(w, nodes, per_node, node_get(main, "resources"));
-    export_count(w, "WORLD_SIZE", nodes * (per_node ? per_node : 1));
-    export_count(w, "RANK", 0);
+    container_export_count(w, "WORLD_SIZE", nodes * (per_node ? per_node : 1));
+    container_export_count(w, "RANK", 0);
     container_pods(w, first);
     return true;
 }
@@ -78,10 +58,10 @@ static bool write_replicas(struct container_writer *w, const struct node *spec)
 static bool write_trainer(struct container_writer *w, const struct node *spec)
 {
     const struct node *trainer = node_get(spec, "trainer");
-    uint64_t nodes = count_of(node_get(trainer, "numNodes"));
+    uint64_t nodes = node_count(node_get(trainer, "numNodes"));
     if (!trainer)
         return false;
-    export_ranks(w, nodes ? nodes : 1, count_of(node_get(trainer, "numProcPerNode")),
+    export_ranks(w, nodes ? nodes : 1, node_count(node_get(trainer, "numProcPerNode")),
                  node_get(trainer, "resourcesPerNode"));
     container_write(w, trainer);
     return true;
@@ -96,10 +76,10 @@ static bool write_entrypoint(struct container_writer *w, const struct node *spec
                       *yaml = node_get(spec, "runtimeEnvYAML");
     struct node *env = NULL;
     struct err ignored = {0};
-    if (!text_of(entry))
+    if (!node_text(entry))
         return false;
-    if (text_of(yaml) && source_read_job(yaml->mark.file, yaml->text, strlen(yaml->text),
-                                         w->out->arena, &env, &ignored) == STATUS_OK)
+    if (node_text(yaml) && source_read_job(yaml->mark.file, yaml->text, strlen(yaml->text),
+                                           w->out->arena, &env, &ignored) == STATUS_OK)
         w->env = node_get(env, "env_vars");
     container_export_env(w);
     container_commands(w, entry);
@@ -109,7 +89,7 @@ static bool write_entrypoint(struct container_writer *w, const struct node *spec
 
 bool container_job(struct container_writer *w, const struct node *root)
 {
-    const char *kind = text_of(node_get(root, "kind"));
+    const char *kind = node_text(node_get(root, "kind"));
     const struct node *spec = node_get(root, "spec");
     if (!kind)
         return false;

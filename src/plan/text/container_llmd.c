@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "plan/text/container_writer.h"
 
 /* Of one role: ranks of a tensor, replicas of attention in all and on a node, nodes. */
@@ -11,25 +10,13 @@ struct degrees {
     uint64_t tensor, data, local, workers;
 };
 
-static const char *text_of(const struct node *node)
-{
-    return node && node->kind == NODE_SCALAR && !node_is_null(node) ? node->text : NULL;
-}
-
-/* 0: not said. */
-static uint64_t count_of(const struct node *parallelism, const char *key)
-{
-    const char *text = text_of(node_get(parallelism, key));
-    uint64_t n = 0;
-    return text && number_count(text, &n) ? n : 0;
-}
-
 /* What is not said follows from the rest, as the chart has it. */
 static struct degrees degrees_of(const struct node *role)
 {
     const struct node *p = node_get(role, "parallelism");
-    struct degrees d = {count_of(p, "tensor"), count_of(p, "data"), count_of(p, "dataLocal"),
-                        count_of(p, "workers")};
+    struct degrees d = {node_count(node_get(p, "tensor")), node_count(node_get(p, "data")),
+                        node_count(node_get(p, "dataLocal")),
+                        node_count(node_get(p, "workers"))};
     d.tensor += !d.tensor;
     if (!d.data)
         d.data = (d.local ? d.local : 1) * (d.workers ? d.workers : 1);
@@ -55,8 +42,8 @@ static bool is_made(const struct node *role)
  * path. A template stands for the name. */
 static const char *model_of(struct container_writer *w, const struct node *artifacts)
 {
-    const char *uri = text_of(node_get(artifacts, "uri")),
-               *name = text_of(node_get(artifacts, "name"));
+    const char *uri = node_text(node_get(artifacts, "uri")),
+               *name = node_text(node_get(artifacts, "name"));
     const char *path = uri ? strstr(uri, "://") : NULL;
     if (!path || strstr(uri, "{{"))
         return name;
@@ -86,28 +73,14 @@ static void write_degree(struct container_writer *w, const char *name, uint64_t 
         write_flag(w, name, arena_printf(w->out->arena, "%" PRIu64, n));
 }
 
-static void export_degree(struct container_writer *w, const char *name, uint64_t n)
-{
-    container_export(w, name, strlen(name), arena_printf(w->out->arena, "%" PRIu64, n));
-}
-
 /* The chart starts vLLM itself, or its image does, with the model and degrees before the
  * container's own arguments. */
 static void write_serve(struct container_writer *w, const struct node *container,
                         const struct node *artifacts, struct degrees d)
 {
-    const char *model = model_of(w, artifacts), *image = text_of(node_get(container, "image")),
-               *name = text_of(node_get(artifacts, "name"));
-    for (; w->line < container->mark.line; w->line++)
-        text_append(w->out, "\n");
-    if (image)
-        container_export(w, CONTAINER_IMAGE, strlen(CONTAINER_IMAGE), image);
-    if (w->device)
-        container_export(w, CONTAINER_DEVICE, strlen(CONTAINER_DEVICE), w->device);
-    container_export_pool(w);
+    const char *model = model_of(w, artifacts), *name = node_text(node_get(artifacts, "name"));
     w->env = node_get(container, "env");
-    container_export_env(w);
-    text_append(w->out, "vllm serve");
+    container_serve(w, container, node_text(node_get(container, "image")));
     if (model)
         write_flag(w, "--model", model);
     if (name)
@@ -124,9 +97,9 @@ static const char *device_of(const struct node *role)
 {
     const struct node *types = node_get(role, "acceleratorTypes"),
                       *values = node_get(types, "labelValues");
-    const char *key = text_of(node_get(types, "labelKey"));
+    const char *key = node_text(node_get(types, "labelKey"));
     bool one = key && container_is_device_label(key) && values && values->n == 1;
-    return one ? text_of(values->first) : NULL;
+    return one ? node_text(values->first) : NULL;
 }
 
 static void write_role(struct container_writer *w, const struct node *root,
@@ -137,16 +110,16 @@ static void write_role(struct container_writer *w, const struct node *root,
     struct node group = {.kind = NODE_SCALAR,
                          .text = arena_printf(w->out->arena, "%" PRIu64, d.workers)};
     w->pool = pool ? role->key : NULL;
-    w->replicas = text_of(node_get(role, "replicas"));
+    w->replicas = node_text(node_get(role, "replicas"));
     w->device = device_of(role);
     w->group = node_is(node_get(root, "multinode"), "true") ? &group : NULL;
     for (const struct node *c = node_get(role, "containers")->first; c; c = c->next) {
-        const char *command = text_of(node_get(c, "modelCommand"));
+        const char *command = node_text(node_get(c, "modelCommand"));
         bool chart = command &&
                      (text_equal(command, "vllmServe") || text_equal(command, "imageDefault"));
-        export_degree(w, "DP_SIZE", d.data);
-        export_degree(w, "TP_SIZE", d.tensor);
-        export_degree(w, "DP_SIZE_LOCAL", d.local);
+        container_export_count(w, "DP_SIZE", d.data);
+        container_export_count(w, "TP_SIZE", d.tensor);
+        container_export_count(w, "DP_SIZE_LOCAL", d.local);
         if (chart)
             write_serve(w, c, node_get(root, "modelArtifacts"), d);
         else

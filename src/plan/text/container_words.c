@@ -1,4 +1,5 @@
 /* Words of a description of containers as words of a shell; see container_writer.h. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "plan/text/container_writer.h"
@@ -127,6 +128,11 @@ void container_export(struct container_writer *w, const char *name, size_t lengt
     container_literal(w, value);
     text_append(w->out, "; ");
     text_printf(&w->own, " %.*s", (int)length, name);
+}
+
+void container_export_count(struct container_writer *w, const char *name, uint64_t n)
+{
+    container_export(w, name, strlen(name), arena_printf(w->out->arena, "%" PRIu64, n));
 }
 
 void container_export_pool(struct container_writer *w)

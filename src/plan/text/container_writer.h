@@ -51,6 +51,9 @@ void container_filled(struct container_writer *w, const char *text);
 void container_export(struct container_writer *w, const char *name, size_t length,
                       const char *value);
 
+/* The same of a number. */
+void container_export_count(struct container_writer *w, const char *name, uint64_t n);
+
 /* The same of the container's environment: "- name: A, value: x" of Kubernetes, "A: x" and "-
  * A=x" of Compose. */
 void container_export_env(struct container_writer *w);
@@ -93,6 +96,10 @@ bool container_is_device_label(const char *key);
  * one model of it; values of vLLM's Helm chart; KServe's models. Writes `vllm serve` with them;
  * false: it is none of these. */
 bool container_engine(struct container_writer *w, const struct node *root);
+
+/* The beginning of `vllm serve` at a node's line, with the image's release, device, pool and
+ * the environment that it starts in. */
+void container_serve(struct container_writer *w, const struct node *node, const char *image);
 
 /* Values of llm-d's chart, whose roles have containers with commands or leave them to it;
  * false: it is none. See container_llmd.c. */
